@@ -1,0 +1,1 @@
+//! mpk-runtime

@@ -1,0 +1,1 @@
+//! What `cargo build` must reject and accept: the cases are under `tests/`.
