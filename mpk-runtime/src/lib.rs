@@ -1,1 +1,19 @@
-//! mpk-runtime
+//! Graph, plan, verifier and executors for language models written as one persistent kernel.
+//!
+//! Data flows one way: `model!` builds a [`graph`], the planner makes a plan of it, the verifier proves the plan, an executor runs it.
+
+// Tasks may be defined in this crate too: the macros name everything by `::mpk_runtime`.
+extern crate self as mpk_runtime;
+
+pub mod graph;
+pub mod reference;
+pub mod rope;
+pub mod shape;
+pub mod step;
+pub mod task;
+
+#[doc(hidden)]
+pub use bytemuck;
+pub use half::bf16;
+#[doc(hidden)]
+pub use static_assertions;

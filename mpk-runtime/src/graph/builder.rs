@@ -1,0 +1,381 @@
+//! Building a graph: what the code that `model!` generates calls.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use super::{Graph, Node, NodeArg, Tensor, TensorId, WeightExpr};
+use crate::rope::Rope;
+use crate::shape::{Arg, Args, Collective, Dim, Edge, Elem, Named, ParamType, Parts, PortKind, Shard, infer_task};
+use crate::task::{OpDef, TaskDef};
+
+/// A graph can't be built from this config.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum GraphError {
+    /// Two ops do not fit, for the numbers of this config.
+    #[error("{op}: {message}")]
+    Shape {
+        /// The op.
+        op: String,
+        /// The message of the check, with its code.
+        message: String,
+    },
+    /// A dimension does not divide by the ranks.
+    #[error("{op}: {what} of {size} does not divide by {ranks} ranks; choose a rank count that divides it")]
+    Ranks {
+        /// The op.
+        op: String,
+        /// What is split.
+        what: String,
+        /// Its extent.
+        size: usize,
+        /// The ranks.
+        ranks: usize,
+    },
+    /// A number of the config makes no sense.
+    #[error("{op}: {message}")]
+    Config {
+        /// The op.
+        op: String,
+        /// What is wrong with which value.
+        message: String,
+    },
+}
+
+/// A value of the graph under construction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value(pub(super) TensorId);
+
+/// An argument of an op, by value.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A value for an `In`.
+    Value(Value),
+    /// A weight.
+    Weight(WeightExpr),
+    /// A parameter.
+    F32(f32),
+    /// A parameter.
+    U32(u32),
+    /// A rope.
+    Rope(Rope),
+    /// The element type of an `Out`.
+    Elem(Elem),
+}
+
+macro_rules! from_number {
+    ($variant:ident as $as:ty: $($ty:ty),*) => {
+        $(impl From<$ty> for Input {
+            fn from(value: $ty) -> Input {
+                Input::$variant(value as $as)
+            }
+        })*
+    };
+}
+from_number!(F32 as f32: f32, f64);
+from_number!(U32 as u32: u32, usize, u64);
+
+impl From<Rope> for Input {
+    fn from(rope: Rope) -> Input {
+        Input::Rope(rope)
+    }
+}
+
+/// The arguments of one op.
+#[derive(Clone, Debug)]
+pub struct OpCall {
+    /// The value that flows in by `->`.
+    pub chained: Option<Value>,
+    /// The others by port name; an empty name is the weight written without one.
+    pub named: Vec<(&'static str, Input)>,
+    /// Split of the weights.
+    pub shard: Shard,
+}
+
+/// Builds the graph of one rank.
+#[derive(Debug)]
+pub struct Builder {
+    graph: Graph,
+    wanted: Option<Range<usize>>,
+    layer: Option<usize>,
+    tie: bool,
+}
+
+impl Builder {
+    /// A builder for `ranks` ranks; `layers` cuts the model to a slice of its layers, `tie` is the config's
+    /// [`tie_word_embeddings`](super::ModelConfig::tie_word_embeddings).
+    pub fn new(model: &str, ranks: usize, layers: Option<Range<usize>>, tie: bool) -> Builder {
+        let graph = Graph {
+            model: model.to_string(),
+            ranks: ranks.max(1),
+            layers: 0..0,
+            ops: Vec::new(),
+            tensors: Vec::new(),
+            weights: Vec::new(),
+            extras: Vec::new(),
+            output: 0,
+        };
+        Builder { graph, wanted: layers, layer: None, tie }
+    }
+
+    /// The layers to build out of `all`.
+    ///
+    /// # Errors
+    /// The slice asked for lies outside of the model.
+    pub fn layers(&mut self, all: Range<usize>) -> Result<Range<usize>, GraphError> {
+        let layers = match &self.wanted {
+            None => all,
+            Some(wanted) if wanted.start >= all.start && wanted.end <= all.end && wanted.start < wanted.end => wanted.clone(),
+            Some(wanted) => {
+                return Err(GraphError::Config {
+                    op: self.graph.model.clone(),
+                    message: format!("layers {wanted:?} are asked for, the model has {all:?}"),
+                });
+            }
+        };
+        self.graph.layers = layers.clone();
+        Ok(layers)
+    }
+
+    /// Marks the ops that follow as part of a layer.
+    pub fn set_layer(&mut self, layer: Option<usize>) {
+        self.layer = layer;
+    }
+
+    /// Names a tensor of the checkpoint that the model knows and does not use.
+    pub fn extra(&mut self, name: String) {
+        self.graph.extras.push(name);
+    }
+
+    /// `tied(a, b)`: `b` if the config ties them, else whichever the checkpoint has.
+    pub fn tied(&self, a: WeightExpr, b: WeightExpr) -> WeightExpr {
+        if self.tie { b } else { WeightExpr::Tied(Box::new(a), Box::new(b)) }
+    }
+
+    /// Adds an op and gives its first output.
+    ///
+    /// # Errors
+    /// See [`GraphError`].
+    pub fn op(&mut self, op: OpDef, call: OpCall) -> Result<Value, GraphError> {
+        let outs = self.ops(op, call)?;
+        outs.first().copied().ok_or_else(|| shape_error(op.name, "it gives no value".into()))
+    }
+
+    /// Adds an op and gives all outputs of its last task.
+    ///
+    /// # Errors
+    /// See [`GraphError`].
+    pub fn ops(&mut self, op: OpDef, call: OpCall) -> Result<Vec<Value>, GraphError> {
+        let mut call = OpCall { named: self.shard_weights(op, call.named, call.shard)?, ..call };
+        let mut outs = Vec::new();
+        let mut weight_taken = false;
+        for (i, task) in op.stages.iter().enumerate() {
+            outs = self.task(op, task, &call, i + 1 == op.stages.len(), weight_taken)?;
+            weight_taken |= task.signature.ports.iter().any(|p| p.kind == PortKind::Weight);
+            call.chained = outs.first().copied();
+        }
+        Ok(outs)
+    }
+
+    /// The finished graph; `output` is what the model gives.
+    pub fn finish(mut self, output: Value) -> Graph {
+        self.graph.output = output.0;
+        self.graph
+    }
+
+    fn shard_weights(
+        &self,
+        op: OpDef,
+        named: Vec<(&'static str, Input)>,
+        shard: Shard,
+    ) -> Result<Vec<(&'static str, Input)>, GraphError> {
+        if shard == Shard::None || self.graph.ranks == 1 {
+            return Ok(named);
+        }
+        named
+            .into_iter()
+            .map(|(port, input)| {
+                let Input::Weight(weight) = input else { return Ok((port, input)) };
+                self.shard_weight(op, weight, shard).map(|w| (port, Input::Weight(w)))
+            })
+            .collect()
+    }
+
+    fn shard_weight(&self, op: OpDef, weight: WeightExpr, shard: Shard) -> Result<WeightExpr, GraphError> {
+        let ranks = self.graph.ranks;
+        let shape = weight.shape();
+        if shard == Shard::Row && shape.len() < 2 {
+            return Ok(weight);
+        }
+        let split = match shard {
+            Shard::Row => shape.last().copied().into_iter().collect(),
+            _ => weight.parts(),
+        };
+        for size in split {
+            if size % ranks != 0 {
+                let what = weight.sources().first().map_or(String::new(), |s| s.names[0].clone());
+                return Err(GraphError::Ranks { op: op.name.into(), what, size, ranks });
+            }
+        }
+        Ok(WeightExpr::Sharded { of: Box::new(weight), shard, ranks })
+    }
+
+    fn edge(&self, value: Value) -> Edge {
+        let tensor = &self.graph.tensors[value.0];
+        let parts: Vec<Dim> = tensor.parts.iter().map(|p| Dim::num(*p as i64)).collect();
+        let rows = Dim::field("tokens").mul(Dim::num(tensor.rows as i64));
+        Edge { rows, parts: Parts::of(&parts), elem: Some(tensor.elem), place: tensor.place }
+    }
+
+    fn task(
+        &mut self,
+        op: OpDef,
+        task: &'static TaskDef,
+        call: &OpCall,
+        last: bool,
+        weight_taken: bool,
+    ) -> Result<Vec<Value>, GraphError> {
+        let sig = &task.signature;
+        if sig.broken {
+            return Err(shape_error(op.name, "MPK-E0160: the task has errors of its own".into()));
+        }
+        // On one rank a sum is the value itself.
+        if sig.collective == Some(Collective::Sum) && self.graph.ranks == 1 {
+            if let Some(value) = call.chained {
+                self.graph.tensors[value.0].place = crate::shape::Place::Replicated;
+                return Ok(vec![value]);
+            }
+        }
+        let from = call.chained.map_or(String::new(), |v| self.writer_name(v));
+        let shapes: Vec<Vec<Vec<Dim>>> = call.named.iter().map(|(_, input)| weight_dims(input)).collect();
+        let slices: Vec<Vec<&[Dim]>> = shapes.iter().map(|dims| dims.iter().map(Vec::as_slice).collect()).collect();
+        let names: Vec<String> = call
+            .named
+            .iter()
+            .map(|(_, input)| if let Input::Value(v) = input { self.writer_name(*v) } else { String::new() })
+            .collect();
+        let named: Vec<Named> = call
+            .named
+            .iter()
+            .enumerate()
+            .map(|(i, (port, input))| Named {
+                port,
+                arg: match input {
+                    Input::Value(v) => Arg::Edge(&names[i], self.edge(*v)),
+                    Input::Weight(_) => Arg::Weight(&slices[i]),
+                    Input::U32(n) => Arg::Param(Dim::num(i64::from(*n))),
+                    Input::F32(_) | Input::Rope(_) => Arg::Param(Dim::OPAQUE),
+                    Input::Elem(elem) => Arg::Elem(*elem),
+                },
+            })
+            .collect();
+        let args = Args { from: &from, chained: call.chained.map(|v| self.edge(v)), named: &named, shard: call.shard };
+        let inferred = infer_task(sig, &args, last, weight_taken);
+        if let Some(error) = inferred.error {
+            return Err(shape_error(op.name, error.as_str().into()));
+        }
+
+        let mut dims = Vec::new();
+        for (symbol, parts) in inferred.bindings.iter() {
+            match parts.total().value().map(usize::try_from) {
+                Some(Ok(n)) => dims.push((symbol, n)),
+                Some(Err(_)) => return Err(config_error(op.name, format!("`{symbol}` is negative"))),
+                // Rows, and parameters that are no numbers.
+                None => {}
+            }
+        }
+        let id = self.graph.ops.len();
+        let mut node = Node { task, op: op.name, layer: self.layer, args: Vec::new(), dims, shard: call.shard };
+        let mut chained = call.chained;
+        let mut positional = weight_taken;
+        let mut outs = Vec::new();
+        for port in sig.ports {
+            let given = call.named.iter().find(|(name, _)| *name == port.name).map(|(_, input)| input);
+            let arg = match (port.kind, given) {
+                (PortKind::In, Some(Input::Value(v))) => NodeArg::In(v.0),
+                (PortKind::In, _) => chained.take().map_or(NodeArg::Absent, |v| NodeArg::In(v.0)),
+                (PortKind::Out, _) => {
+                    let edge = inferred.outs[outs.len()];
+                    let tensor = self.new_tensor(op, id, edge)?;
+                    outs.push(Value(tensor));
+                    NodeArg::Out(tensor)
+                }
+                (PortKind::Weight, Some(Input::Weight(w))) => self.weight(w),
+                (PortKind::Weight, _) if !positional && !port.optional => {
+                    positional = true;
+                    match call.named.iter().find(|(name, _)| name.is_empty()) {
+                        Some((_, Input::Weight(w))) => self.weight(w),
+                        _ => NodeArg::Absent,
+                    }
+                }
+                (PortKind::State { .. }, _) => NodeArg::State,
+                (PortKind::Rows, _) => NodeArg::Rows,
+                (PortKind::TaskOffset, _) => NodeArg::Offset,
+                (PortKind::Param(ParamType::F32), Some(Input::F32(v))) => NodeArg::F32(*v),
+                (PortKind::Param(ParamType::U32), Some(Input::U32(v))) => NodeArg::U32(*v),
+                (PortKind::Param(ParamType::Rope), Some(Input::Rope(v))) => NodeArg::Rope(v.clone()),
+                (PortKind::Param(ty), Some(_)) => {
+                    return Err(config_error(
+                        op.name,
+                        format!("parameter `{}` is of type {ty:?}, the model gives another", port.name),
+                    ));
+                }
+                _ => NodeArg::Absent,
+            };
+            node.args.push(arg);
+        }
+        if sig.collective.is_some() && self.graph.ranks > 1 {
+            for tensor in node.reads() {
+                self.graph.tensors[tensor].collected = sig.collective;
+            }
+        }
+        self.graph.ops.push(node);
+        Ok(outs)
+    }
+
+    fn weight(&mut self, weight: &WeightExpr) -> NodeArg {
+        let at = self.graph.weights.iter().position(|w| w == weight);
+        NodeArg::Weight(at.unwrap_or_else(|| {
+            self.graph.weights.push(weight.clone());
+            self.graph.weights.len() - 1
+        }))
+    }
+
+    fn new_tensor(&mut self, op: OpDef, writer: usize, edge: Edge) -> Result<TensorId, GraphError> {
+        let bad = |what: &str| config_error(op.name, format!("the {what} of its output can't be known from the config"));
+        let rows = edge.rows.div(Dim::field("tokens")).and_then(|r| r.value()).ok_or_else(|| bad("rows"))?;
+        let parts = edge.parts.values().ok_or_else(|| bad("features"))?;
+        let elem = edge.elem.ok_or_else(|| bad("element type"))?;
+        if rows < 1 || parts.iter().sum::<usize>() == 0 {
+            return Err(config_error(op.name, "its output is empty".into()));
+        }
+        self.graph.tensors.push(Tensor { rows: rows as usize, parts, elem, place: edge.place, collected: None, writer });
+        Ok(self.graph.tensors.len() - 1)
+    }
+
+    fn writer_name(&self, value: Value) -> String {
+        let writer = self.graph.tensors[value.0].writer;
+        self.graph.ops.get(writer).map_or(String::new(), |node| node.task.name.to_string())
+    }
+}
+
+fn shape_error(op: &str, message: String) -> GraphError {
+    GraphError::Shape { op: op.into(), message }
+}
+
+fn config_error(op: &str, message: String) -> GraphError {
+    GraphError::Config { op: op.into(), message }
+}
+
+/// The dimensions of a weight as the checks take them; the first but one holds the parts of the outputs.
+fn weight_dims(input: &Input) -> Vec<Vec<Dim>> {
+    let Input::Weight(weight) = input else { return Vec::new() };
+    let shape = weight.shape();
+    let outputs = shape.len().saturating_sub(2);
+    let num = |n: usize| Dim::num(n as i64);
+    shape
+        .iter()
+        .enumerate()
+        .map(|(i, n)| if i == outputs { weight.parts().into_iter().map(num).collect() } else { vec![num(*n)] })
+        .collect()
+}

@@ -1,0 +1,1 @@
+//! Peepholes: chains of ops that one task replaces.

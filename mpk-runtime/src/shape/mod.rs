@@ -1,0 +1,14 @@
+//! Shapes that are checked twice by the same code: by symbol when a `model!` is compiled, by value when its
+//! graph is built. Everything here works in const evaluation.
+
+mod dim;
+mod edge;
+mod infer;
+mod signature;
+mod text;
+
+pub use dim::Dim;
+pub use edge::{Edge, Elem, Parts, Place};
+pub use infer::{Arg, Args, Bindings, Inference, Named, Shard, check, infer, infer_task};
+pub use signature::{Collective, ElemSpec, Expr, ParamType, Port, PortKind, Signature, Tiles};
+pub use text::{Text, same};
