@@ -1,0 +1,228 @@
+//! The plan of a whole decode step: data that can be printed, saved and compared.
+//!
+//! One worker is one SM and has one queue. A plan says which worker runs which tiles of which op, in which order; what each
+//! task waits for and what it triggers; where every tensor lies; and what each worker's loader streams through its ring. The
+//! executors run exactly this data, and the verifier proves exactly this data.
+
+use serde::Serialize;
+
+use crate::graph::{Graph, OpId, TensorId};
+use crate::shape::Elem;
+
+/// What a plan is made for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Options {
+    /// Workers of a rank: the SMs of the device.
+    pub workers: usize,
+    /// Most rows of a step, 1 to 16.
+    pub rows: usize,
+    /// Sequences that the KV cache holds at once.
+    pub slots: usize,
+    /// Positions that each slot can hold.
+    pub context: usize,
+    /// Shared memory of a worker, in bytes (227 KB on Hopper).
+    pub shared_memory: usize,
+}
+
+/// The plan of a step.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// The graph that it runs; every rank runs the same.
+    #[serde(skip)]
+    pub graph: Graph,
+    /// What it is made for.
+    pub options: Options,
+    /// Ranks.
+    pub ranks: usize,
+    /// Pages of the KV cache of a rank, [`crate::step::PAGE_POSITIONS`] positions each.
+    pub pages: usize,
+    /// How each op is cut, parallel to [`Graph::ops`].
+    pub ops: Vec<OpPlan>,
+    /// Where each tensor lies, parallel to [`Graph::tensors`].
+    pub tensors: Vec<BufferId>,
+    /// Activation buffers of a rank.
+    pub buffers: Vec<Buffer>,
+    /// State of a rank.
+    pub states: Vec<State>,
+    /// Packed form of each weight, parallel to [`Graph::weights`].
+    pub weights: Vec<Packed>,
+    /// One counter per op and rank, parallel to [`Graph::ops`]: arrivals that complete a step.
+    pub counters: Vec<Counter>,
+    /// The ops that end a step: every queue begins the next one after these are complete on its rank.
+    pub boundary: Vec<OpId>,
+    /// The stage ring of each worker.
+    pub ring: Ring,
+    /// The map of a worker's shared memory.
+    pub shared: Vec<Shared>,
+    /// The queue of worker `w` of rank `r` at `r * workers + w`.
+    pub queues: Vec<Queue>,
+}
+
+/// Index of a buffer in [`Plan::buffers`].
+pub type BufferId = usize;
+
+/// How an op is cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OpPlan {
+    /// For people: `layer 3 linear_v3`.
+    pub label: String,
+    /// Tiles in all.
+    pub tiles: usize,
+    /// Bytes of weights that the op streams on one rank.
+    pub weight_bytes: usize,
+}
+
+/// An activation buffer of a rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Buffer {
+    /// Bytes of one copy.
+    pub bytes: usize,
+    /// Source ranks: a buffer that a collective reads has a copy for each.
+    pub sources: usize,
+    /// Copies by step parity: 2 where an overwrite in the next step is not ordered after the last read.
+    pub parity: usize,
+}
+
+/// Memory that lives across steps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct State {
+    /// The op that owns it.
+    pub op: OpId,
+    /// The index of its port.
+    pub port: usize,
+    /// Its shape on one rank.
+    pub shape: Vec<usize>,
+    /// Element type.
+    pub elem: Elem,
+}
+
+/// A weight as it lies on the device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Packed {
+    /// Rows (outputs) on one rank; elements of a vector.
+    pub rows: usize,
+    /// Columns (inputs) on one rank; 1 for a vector.
+    pub cols: usize,
+    /// Whether it is in fragment order: strips of 16 rows, contiguous over the columns, 512 bytes for 16 × 16.
+    pub fragments: bool,
+    /// Bytes on the device.
+    pub bytes: usize,
+}
+
+/// The counter of an op on a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counter {
+    /// Arrivals in one step; a wait in epoch `e` is for `e * arrivals`.
+    pub arrivals: usize,
+    /// Who arrives and who waits.
+    pub scope: Scope,
+}
+
+/// Who can see an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// The workers of one rank.
+    Gpu,
+    /// The workers of all ranks.
+    Sys,
+}
+
+/// The stage ring of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Ring {
+    /// Bytes of a page.
+    pub page_bytes: usize,
+    /// Pages of the ring.
+    pub stages: usize,
+    /// Pages that may be in flight at once.
+    pub in_flight: usize,
+}
+
+/// A region of a worker's shared memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shared {
+    /// What it holds: `ring`, `barriers`, or `task.region` for scratch.
+    pub name: String,
+    /// Offset in bytes.
+    pub offset: usize,
+    /// Size in bytes.
+    pub bytes: usize,
+    /// Alignment in bytes.
+    pub align: usize,
+    /// The tasks during which it is live; `None` for always. Regions of different tasks may overlap.
+    pub task: Option<String>,
+}
+
+/// What one worker does in a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Queue {
+    /// Its tasks, in order.
+    pub tasks: Vec<Share>,
+    /// What its loader streams, in order.
+    pub stream: Vec<Segment>,
+}
+
+/// A worker's share of one op: a run of tiles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// The op.
+    pub op: OpId,
+    /// First tile.
+    pub first: usize,
+    /// Number of tiles.
+    pub tiles: usize,
+    /// Counters of this rank that must be complete in this step before activations are touched.
+    pub waits: Vec<OpId>,
+    /// Counters that it arrives at when its stores are done.
+    pub triggers: Vec<Trigger>,
+}
+
+/// One arrival at a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Trigger {
+    /// The rank whose counter it is.
+    pub rank: usize,
+    /// The counter of this op.
+    pub counter: OpId,
+}
+
+/// A run of pages for one task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Segment {
+    /// The task in the queue that consumes it.
+    pub task: usize,
+    /// The index of the `Weight` port.
+    pub port: usize,
+    /// Where the pages come from.
+    pub source: PageSource,
+    /// Pages.
+    pub pages: usize,
+}
+
+/// Where a loader reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PageSource {
+    /// Strips of a packed weight, each cut into pages by itself.
+    Static {
+        /// Index into [`Plan::weights`].
+        weight: usize,
+        /// First strip of 16 rows.
+        first_strip: usize,
+        /// Strips.
+        strips: usize,
+    },
+}
+
+impl Plan {
+    /// The rank and worker of a queue.
+    pub fn place_of(&self, queue: usize) -> (usize, usize) {
+        (queue / self.options.workers, queue % self.options.workers)
+    }
+
+    /// The buffer of a tensor.
+    pub fn buffer(&self, tensor: TensorId) -> &Buffer {
+        &self.buffers[self.tensors[tensor]]
+    }
+}
