@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{Graph, Node, NodeArg, Tensor, TensorId, WeightExpr};
 use crate::rope::Rope;
-use crate::shape::{Arg, Args, Collective, Dim, Edge, Elem, Named, ParamType, Parts, PortKind, Shard, infer_task};
+use crate::shape::{Arg, Args, Bindings, Collective, Dim, Edge, Elem, Named, ParamType, Parts, PortKind, Shard, infer_task};
 use crate::task::{OpDef, TaskDef};
 
 /// A graph can't be built from this config.
@@ -92,6 +92,15 @@ pub struct OpCall {
     pub shard: Shard,
 }
 
+/// Where a task stands in its op.
+struct Stage {
+    last: bool,
+    /// An earlier task took the weight that is written without a name.
+    weight_taken: bool,
+    /// The symbols of the task before.
+    bindings: Bindings,
+}
+
 /// Builds the graph of one rank.
 #[derive(Debug)]
 pub struct Builder {
@@ -169,8 +178,10 @@ impl Builder {
         let mut call = OpCall { named: self.shard_weights(op, call.named, call.shard)?, ..call };
         let mut outs = Vec::new();
         let mut weight_taken = false;
+        let mut bindings = Bindings::NEW;
         for (i, task) in op.stages.iter().enumerate() {
-            outs = self.task(op, task, &call, i + 1 == op.stages.len(), weight_taken)?;
+            let stage = Stage { last: i + 1 == op.stages.len(), weight_taken, bindings };
+            (outs, bindings) = self.task(op, task, &call, stage)?;
             weight_taken |= task.signature.ports.iter().any(|p| p.kind == PortKind::Weight);
             call.chained = outs.first().copied();
         }
@@ -232,9 +243,8 @@ impl Builder {
         op: OpDef,
         task: &'static TaskDef,
         call: &OpCall,
-        last: bool,
-        weight_taken: bool,
-    ) -> Result<Vec<Value>, GraphError> {
+        stage: Stage,
+    ) -> Result<(Vec<Value>, Bindings), GraphError> {
         let sig = &task.signature;
         if sig.broken {
             return Err(shape_error(op.name, "MPK-E0160: the task has errors of its own".into()));
@@ -243,7 +253,7 @@ impl Builder {
         if sig.collective == Some(Collective::Sum) && self.graph.ranks == 1 {
             if let Some(value) = call.chained {
                 self.graph.tensors[value.0].place = crate::shape::Place::Replicated;
-                return Ok(vec![value]);
+                return Ok((vec![value], stage.bindings));
             }
         }
         let from = call.chained.map_or(String::new(), |v| self.writer_name(v));
@@ -270,7 +280,7 @@ impl Builder {
             })
             .collect();
         let args = Args { from: &from, chained: call.chained.map(|v| self.edge(v)), named: &named, shard: call.shard };
-        let inferred = infer_task(sig, &args, last, weight_taken);
+        let inferred = infer_task(sig, &args, stage.last, stage.weight_taken, stage.bindings);
         if let Some(error) = inferred.error {
             return Err(shape_error(op.name, error.as_str().into()));
         }
@@ -287,7 +297,7 @@ impl Builder {
         let id = self.graph.ops.len();
         let mut node = Node { task, op: op.name, layer: self.layer, args: Vec::new(), dims, shard: call.shard };
         let mut chained = call.chained;
-        let mut positional = weight_taken;
+        let mut positional = stage.weight_taken;
         let mut outs = Vec::new();
         for port in sig.ports {
             let given = call.named.iter().find(|(name, _)| *name == port.name).map(|(_, input)| input);
@@ -330,7 +340,7 @@ impl Builder {
             }
         }
         self.graph.ops.push(node);
-        Ok(outs)
+        Ok((outs, inferred.bindings))
     }
 
     fn weight(&mut self, weight: &WeightExpr) -> NodeArg {

@@ -1,11 +1,13 @@
 //! What a `reference!` body sees: logical rows of its ports, independent of packing, paging and placement.
 
 mod activations;
+mod math;
 mod weights;
 
 use std::ops::Range;
 
 pub use activations::{Area, In, Out, State};
+pub use math::{rank_index, rank_key, rms_scale};
 pub use weights::{Piece, Weight, dot};
 
 use crate::rope::RopeTable;

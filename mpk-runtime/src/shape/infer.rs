@@ -68,7 +68,8 @@ pub struct Bindings {
 }
 
 impl Bindings {
-    const NEW: Bindings = Bindings {
+    /// Nothing bound.
+    pub const NEW: Bindings = Bindings {
         names: [""; SYMBOLS],
         parts: [Parts::NONE; SYMBOLS],
         len: 0,
@@ -135,6 +136,12 @@ impl Bindings {
             self.parts[self.len] = parts;
             self.len += 1;
         }
+        self
+    }
+
+    /// The symbols, without the element variables: what the next task of a composite starts from.
+    const fn symbols(mut self) -> Bindings {
+        self.elem_len = 0;
         self
     }
 
@@ -292,7 +299,7 @@ pub const fn infer(op: &OpDef, args: &Args) -> Inference {
     while i < op.stages.len() {
         let signature = &op.stages[i].signature;
         let last = i + 1 == op.stages.len();
-        result = infer_task(signature, &stage_args, last, weight_taken);
+        result = infer_task(signature, &stage_args, last, weight_taken, result.bindings);
         weight_taken = weight_taken || has_weight(signature);
         if error.is_none() {
             error = result.error;
@@ -357,20 +364,21 @@ const fn unknown_argument(op: &OpDef, args: &Args) -> Option<Text> {
     None
 }
 
-/// Binds the arguments to one task.
-pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: bool) -> Inference {
+/// Binds the arguments to one task. The tasks of a composite share their symbols: `before` has those of the task before.
+pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: bool, before: Bindings) -> Inference {
     let mut done = Inference { outs: [Edge::UNKNOWN; OUTS], len: 0, bindings: Bindings::NEW, error: None };
     if sig.broken {
         done.len = OUTS;
         return done;
     }
-    let mut b = Bindings::NEW;
+    let mut b = before.symbols();
     // Parameters and weights first: they are what the model author writes, so a mismatch is reported at the edge.
     let mut p = 0;
     while p < sig.ports.len() {
         let port = &sig.ports[p];
         if let PortKind::Param(_) = port.kind {
             match find(args.named, port.name) {
+                Some(Arg::Param(_)) if b.get(port.name).is_some() => {}
                 Some(Arg::Param(dim)) => b = b.bind(port.name, Parts::one(dim)),
                 Some(_) => done = done.failed(wrong_kind(sig, port, "a parameter")),
                 None if port.optional => {}

@@ -1,0 +1,37 @@
+//! The sum of all splits of an attention.
+
+use mpk_runtime::mpk_task;
+
+/// The attention of each query head from its 8 splits, merged in their order. A tile is the query heads of one key/value head.
+#[mpk_task(roles(consumer(groups = 2)), tiles = Q / (Q / KV * head_dim))]
+pub fn attention_merge(
+    part: In<[f32; (T, 8 * (Q + 2 * Q / head_dim))]>,
+    head_dim: Param<u32>,
+    y: Out<[bf16; (T, Q)]>,
+) {
+    consumer!("consumer.cuh");
+    reference! {
+        let width = head_dim as usize;
+        let group = Q / KV;
+        for t in y.rows() {
+            let row = part.row(t);
+            for head in tiles.start * group..tiles.end * group {
+                let (h, g) = (head / group, head % group);
+                let splits: Vec<_> = (0..8)
+                    .map(|split| {
+                        let start = ((8 * h + split) * group + g) * (width + 2);
+                        &row[start..start + width + 2]
+                    })
+                    .collect();
+                let max = splits.iter().map(|s| s[width]).fold(f32::NEG_INFINITY, f32::max);
+                // A split without positions has maximum -inf and weight 0.
+                let scales: Vec<f32> = splits.iter().map(|s| (s[width] - max).exp()).collect();
+                let weight: f32 = splits.iter().zip(&scales).map(|(s, scale)| s[width + 1] * scale).sum();
+                for i in 0..width {
+                    let sum: f32 = splits.iter().zip(&scales).map(|(s, scale)| s[i] * scale).sum();
+                    y.set(t, head * width + i, sum / weight);
+                }
+            }
+        }
+    }
+}
