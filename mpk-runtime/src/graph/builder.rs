@@ -127,6 +127,14 @@ impl Builder {
         Builder { graph, wanted: layers, layer: None, tie }
     }
 
+    /// A builder for the graph of the same model, ranks and layers as `graph`.
+    pub(super) fn again(graph: &Graph) -> Builder {
+        let mut builder = Builder::new(&graph.model, graph.ranks, None, false);
+        builder.graph.layers = graph.layers.clone();
+        builder.graph.extras = graph.extras.clone();
+        builder
+    }
+
     /// The layers to build out of `all`.
     ///
     /// # Errors
@@ -175,7 +183,9 @@ impl Builder {
     /// # Errors
     /// See [`GraphError`].
     pub fn ops(&mut self, op: OpDef, call: OpCall) -> Result<Vec<Value>, GraphError> {
-        let mut call = OpCall { named: self.shard_weights(op, call.named, call.shard)?, ..call };
+        // On one rank nothing is split: every value is complete, which `model!` has checked for any number of ranks.
+        let shard = if self.graph.ranks == 1 { Shard::None } else { call.shard };
+        let mut call = OpCall { named: self.shard_weights(op, call.named, shard)?, shard, ..call };
         let mut outs = Vec::new();
         let mut weight_taken = false;
         let mut bindings = Bindings::NEW;
@@ -186,6 +196,20 @@ impl Builder {
             call.chained = outs.first().copied();
         }
         Ok(outs)
+    }
+
+    /// Adds one task whose weights are already split, as a peephole does; its outputs.
+    pub(super) fn task_again(
+        &mut self,
+        op: &'static str,
+        task: &'static TaskDef,
+        layer: Option<usize>,
+        call: &OpCall,
+        before: &[(&'static str, usize)],
+    ) -> Result<Vec<Value>, GraphError> {
+        self.layer = layer;
+        let stage = Stage { last: true, weight_taken: false, bindings: Bindings::of(before) };
+        Ok(self.task(OpDef { name: op, stages: &[] }, task, call, stage)?.0)
     }
 
     /// The finished graph; `output` is what the model gives.
@@ -200,7 +224,7 @@ impl Builder {
         named: Vec<(&'static str, Input)>,
         shard: Shard,
     ) -> Result<Vec<(&'static str, Input)>, GraphError> {
-        if shard == Shard::None || self.graph.ranks == 1 {
+        if shard == Shard::None {
             return Ok(named);
         }
         named
@@ -252,7 +276,6 @@ impl Builder {
         // On one rank a sum is the value itself.
         if sig.collective == Some(Collective::Sum) && self.graph.ranks == 1 {
             if let Some(value) = call.chained {
-                self.graph.tensors[value.0].place = crate::shape::Place::Replicated;
                 return Ok((vec![value], stage.bindings));
             }
         }

@@ -2,8 +2,8 @@
 
 use super::text::{Text, compare};
 
-const TERMS: usize = 6;
-const VARS: usize = 4;
+const TERMS: usize = 4;
+const VARS: usize = 3;
 
 /// One monomial: `coef` times the product of `vars`, which are sorted by name.
 #[derive(Clone, Copy, Debug)]

@@ -53,7 +53,7 @@ pub struct Args<'a> {
     pub shard: Shard,
 }
 
-const SYMBOLS: usize = 24;
+const SYMBOLS: usize = 16;
 const OUTS: usize = 4;
 
 /// The values of a task's symbols and element variables.
@@ -139,6 +139,11 @@ impl Bindings {
         self
     }
 
+    /// Symbols bound to numbers.
+    pub fn of(values: &[(&'static str, usize)]) -> Bindings {
+        values.iter().fold(Bindings::NEW, |b, (name, value)| b.bind(name, Parts::one(Dim::num(*value as i64))))
+    }
+
     /// The symbols, without the element variables: what the next task of a composite starts from.
     const fn symbols(mut self) -> Bindings {
         self.elem_len = 0;
@@ -222,6 +227,14 @@ impl Bindings {
         }
         (self, self.eval(expr).same(&actual))
     }
+}
+
+/// Whether an `In` or a `Weight` of the task binds the symbol `name` by itself.
+pub fn binds(sig: &Signature, name: &str) -> bool {
+    let inputs = sig.ports.iter().filter(|port| matches!(port.kind, PortKind::In | PortKind::Weight));
+    inputs
+        .flat_map(|port| port.shape)
+        .any(|expr| (0..parts_of(expr)).any(|i| matches!(part_of(expr, i), Expr::Sym(s) if *s == name)))
 }
 
 /// How many parts a shape expression has.

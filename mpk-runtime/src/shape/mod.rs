@@ -9,6 +9,6 @@ mod text;
 
 pub use dim::Dim;
 pub use edge::{Edge, Elem, Parts, Place};
-pub use infer::{Arg, Args, Bindings, Inference, Named, Shard, check, infer, infer_task};
+pub use infer::{Arg, Args, Bindings, Inference, Named, Shard, binds, check, infer, infer_task};
 pub use signature::{Collective, ElemSpec, Expr, ParamType, Port, PortKind, Signature, Tiles};
 pub use text::{Text, same};
