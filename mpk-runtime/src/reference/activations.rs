@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 
 use half::bf16;
 
@@ -60,7 +61,7 @@ impl<'a> Area<'a> {
 #[derive(Clone, Debug)]
 pub struct In<'a> {
     /// One area per source rank: all ranks for a collective, else this rank's own.
-    pub areas: &'a [Area<'a>],
+    pub areas: Arc<[Area<'a>]>,
     /// The area that [`In::row`] reads.
     pub source: usize,
     /// Element type.
@@ -127,7 +128,7 @@ impl<'a> In<'a> {
 #[derive(Clone, Debug)]
 pub struct Out<'a> {
     /// Where a write goes: one area, or one on every rank for what a collective reads.
-    pub areas: &'a [Area<'a>],
+    pub areas: Arc<[Area<'a>]>,
     /// Element type.
     pub elem: Elem,
     /// Rows of this task.
@@ -152,7 +153,7 @@ impl Out<'_> {
     /// Writes feature `n` of row `t`, rounded to the port's type.
     pub fn set(&self, t: usize, n: usize, value: f32) {
         let at = self.at(t, n);
-        for area in self.areas {
+        for area in self.areas.iter() {
             match self.elem {
                 Elem::F32 => area.write(at, value),
                 Elem::Bf16 => area.write(at, bf16::from_f32(value)),
@@ -165,7 +166,7 @@ impl Out<'_> {
     /// Writes a word of a port of integers.
     pub fn set_word(&self, t: usize, n: usize, word: u64) {
         let at = self.at(t, n);
-        for area in self.areas {
+        for area in self.areas.iter() {
             match self.elem {
                 Elem::U32 => area.write(at, word as u32),
                 _ => area.write(at, word),

@@ -1,0 +1,164 @@
+//! The config that the dense decoder families share.
+
+use mpk_runtime::graph::ModelConfig;
+use mpk_runtime::rope::{Rope, RopeScaling};
+use serde::Deserialize;
+
+/// `config.json` of a dense decoder with grouped-query attention and a gated feed-forward block.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Fields")]
+pub struct DenseConfig {
+    /// Width of the residual stream.
+    pub hidden_size: usize,
+    /// Width of the feed-forward block.
+    pub intermediate_size: usize,
+    /// Decoder layers.
+    pub num_hidden_layers: usize,
+    /// Query heads.
+    pub num_attention_heads: usize,
+    /// Key/value heads.
+    pub num_key_value_heads: usize,
+    /// Width of a head.
+    pub head_dim: usize,
+    /// Rows of the embedding.
+    pub vocab_size: usize,
+    /// Positions the model was made for.
+    pub max_position_embeddings: usize,
+    /// Added to the mean square in a norm.
+    pub rms_norm_eps: f64,
+    /// Base of the rope.
+    pub rope_theta: f64,
+    /// Scaling of the rope.
+    pub rope_scaling: RopeScaling,
+    /// Whether the head is the embedding.
+    pub tie_word_embeddings: bool,
+    /// Whether the projections of the attention have a bias.
+    pub attention_bias: bool,
+    /// Whether the projections of the feed-forward block have a bias.
+    pub mlp_bias: bool,
+}
+
+/// The fields as they stand in the file, with the defaults of transformers.
+#[derive(Deserialize)]
+struct Fields {
+    hidden_size: usize,
+    intermediate_size: usize,
+    num_hidden_layers: usize,
+    num_attention_heads: usize,
+    num_key_value_heads: Option<usize>,
+    head_dim: Option<usize>,
+    vocab_size: usize,
+    #[serde(default = "default_positions")]
+    max_position_embeddings: usize,
+    #[serde(default = "default_eps")]
+    rms_norm_eps: f64,
+    #[serde(default = "default_theta")]
+    rope_theta: f64,
+    rope_scaling: Option<RopeScaling>,
+    #[serde(default)]
+    tie_word_embeddings: bool,
+    #[serde(default)]
+    attention_bias: bool,
+    #[serde(default)]
+    mlp_bias: bool,
+    #[serde(default)]
+    use_sliding_window: bool,
+    #[serde(default = "default_act")]
+    hidden_act: String,
+}
+
+fn default_positions() -> usize {
+    2048
+}
+
+fn default_eps() -> f64 {
+    1e-6
+}
+
+fn default_theta() -> f64 {
+    10_000.0
+}
+
+fn default_act() -> String {
+    "silu".into()
+}
+
+impl TryFrom<Fields> for DenseConfig {
+    type Error = String;
+
+    fn try_from(f: Fields) -> Result<Self, String> {
+        for (name, value) in [
+            ("hidden_size", f.hidden_size),
+            ("intermediate_size", f.intermediate_size),
+            ("num_hidden_layers", f.num_hidden_layers),
+            ("num_attention_heads", f.num_attention_heads),
+            ("vocab_size", f.vocab_size),
+            ("max_position_embeddings", f.max_position_embeddings),
+        ] {
+            if value == 0 {
+                return Err(format!("`{name}` is 0"));
+            }
+        }
+        let kv_heads = f.num_key_value_heads.unwrap_or(f.num_attention_heads);
+        if kv_heads == 0 || f.num_attention_heads % kv_heads != 0 {
+            return Err(format!(
+                "`num_attention_heads` ({}) is not a multiple of `num_key_value_heads` ({kv_heads})",
+                f.num_attention_heads
+            ));
+        }
+        let head_dim = match f.head_dim {
+            Some(width) => width,
+            None if f.hidden_size % f.num_attention_heads == 0 => f.hidden_size / f.num_attention_heads,
+            None => return Err("`hidden_size` is not a multiple of `num_attention_heads`, and there is no `head_dim`".into()),
+        };
+        if head_dim == 0 || head_dim % 2 != 0 {
+            return Err(format!("`head_dim` is {head_dim}: a rope takes an even width"));
+        }
+        if f.hidden_act != "silu" {
+            return Err(format!("`hidden_act` is `{}`: this family is written with `silu`", f.hidden_act));
+        }
+        if f.use_sliding_window {
+            return Err("`use_sliding_window` is true: sliding windows are not supported".into());
+        }
+        if !(f.rms_norm_eps > 0.0 && f.rope_theta > 0.0) {
+            return Err("`rms_norm_eps` and `rope_theta` must be positive".into());
+        }
+        Ok(DenseConfig {
+            hidden_size: f.hidden_size,
+            intermediate_size: f.intermediate_size,
+            num_hidden_layers: f.num_hidden_layers,
+            num_attention_heads: f.num_attention_heads,
+            num_key_value_heads: kv_heads,
+            head_dim,
+            vocab_size: f.vocab_size,
+            max_position_embeddings: f.max_position_embeddings,
+            rms_norm_eps: f.rms_norm_eps,
+            rope_theta: f.rope_theta,
+            rope_scaling: f.rope_scaling.unwrap_or(RopeScaling::Default),
+            tie_word_embeddings: f.tie_word_embeddings,
+            attention_bias: f.attention_bias,
+            mlp_bias: f.mlp_bias,
+        })
+    }
+}
+
+impl DenseConfig {
+    /// The rope of the attention.
+    pub fn rope(&self) -> Rope {
+        Rope { theta: self.rope_theta, head_dim: self.head_dim, scaling: self.rope_scaling }
+    }
+}
+
+impl ModelConfig for DenseConfig {
+    fn tie_word_embeddings(&self) -> bool {
+        self.tie_word_embeddings
+    }
+
+    fn vocab_size(&self) -> usize {
+        self.vocab_size
+    }
+
+    fn max_positions(&self) -> usize {
+        self.max_position_embeddings
+    }
+}

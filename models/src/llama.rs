@@ -1,0 +1,40 @@
+//! Llama 3 decoder, tied and untied, and the models that share its form (SmolLM2).
+
+use mpk_runtime::model;
+use mpk_tasks::{add, all_reduce, argmax, embedding, linear_v3, paged_attention, rmsnorm, silu_mul};
+
+use crate::DenseConfig;
+
+model! {
+    /// Llama 3 decoder, tied and untied, and the models that share its form (SmolLM2).
+    pub model Llama(cfg: DenseConfig) {
+        dims {
+            H = hidden_size, I = intermediate_size, V = vocab_size, D = head_dim,
+            Q = num_attention_heads * head_dim, KV = num_key_value_heads * head_dim
+        }
+
+        embedding(model.embed_tokens: [V, H]);
+
+        layer model.layers[i in 0..cfg.num_hidden_layers] {
+            residual {
+                rmsnorm(input_layernorm: [H], eps = cfg.rms_norm_eps)
+                -> linear_v3(self_attn.{q_proj: [Q, H], k_proj: [KV, H], v_proj: [KV, H]}, bias = cfg.attention_bias, shard = column)
+                -> paged_attention(head_dim = cfg.head_dim, rope = cfg.rope(), eps = cfg.rms_norm_eps)
+                -> linear_v3(self_attn.o_proj: [H, Q], bias = cfg.attention_bias, shard = row)
+                -> all_reduce
+            }
+            residual {
+                rmsnorm(post_attention_layernorm: [H], eps = cfg.rms_norm_eps)
+                -> linear_v3(mlp.{gate_proj, up_proj}: [I, H], bias = cfg.mlp_bias, shard = column)
+                -> silu_mul
+                -> linear_v3(mlp.down_proj: [H, I], bias = cfg.mlp_bias, shard = row)
+                -> all_reduce
+            }
+            extra "self_attn.rotary_emb.inv_freq";
+        }
+
+        rmsnorm(model.norm: [H], eps = cfg.rms_norm_eps)
+        -> linear_v3(tied(lm_head, model.embed_tokens): [V, H], shard = column, y = f32)
+        -> argmax;
+    }
+}

@@ -1,0 +1,87 @@
+//! The memory of the host executor: activation buffers and state of all ranks.
+
+use crate::plan::Plan;
+use crate::reference::Area;
+
+/// Memory that is allocated once and only ever reached through areas.
+struct Block {
+    words: *mut u64,
+    len: usize,
+}
+
+// SAFETY: a block owns its memory; it is only reached through areas, whose accesses are ordered by a verified plan.
+unsafe impl Send for Block {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Block {}
+
+impl Block {
+    fn new(bytes: usize) -> Block {
+        let words: Box<[u64]> = vec![0; bytes.div_ceil(8)].into_boxed_slice();
+        let len = words.len();
+        Block { words: Box::into_raw(words).cast(), len }
+    }
+
+    fn area(&self) -> Area<'_> {
+        // SAFETY: the words are initialised, aligned to 8 bytes and live as long as `self`; they are reached only through areas.
+        unsafe { Area::new(self.words.cast(), self.len * 8) }
+    }
+
+    fn fill(&mut self, word: u64) {
+        // SAFETY: as above; `&mut self` says that no area is in use.
+        unsafe { std::slice::from_raw_parts_mut(self.words, self.len) }.fill(word);
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: pointer and length are those of the boxed slice that `new` leaked.
+        drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.words, self.len)) });
+    }
+}
+
+/// Buffers and states, by rank.
+pub struct Memory {
+    /// `[rank][buffer][parity * sources + source]`
+    buffers: Vec<Vec<Vec<Block>>>,
+    /// `[rank][state]`
+    states: Vec<Vec<Block>>,
+}
+
+impl Memory {
+    /// All memory that `plan` needs, zeroed.
+    pub fn new(plan: &Plan) -> Memory {
+        let rank_buffers = || {
+            plan.buffers
+                .iter()
+                .map(|b| (0..b.parity * b.sources).map(|_| Block::new(b.bytes)).collect())
+                .collect()
+        };
+        let rank_states = || {
+            let bytes = |s: &crate::plan::State| s.shape.iter().product::<usize>() * s.elem.size();
+            plan.states.iter().map(|s| Block::new(bytes(s))).collect()
+        };
+        Memory {
+            buffers: (0..plan.ranks).map(|_| rank_buffers()).collect(),
+            states: (0..plan.ranks).map(|_| rank_states()).collect(),
+        }
+    }
+
+    /// The copies of a buffer of `rank` in a step, by source rank.
+    pub fn buffer(&self, plan: &Plan, rank: usize, buffer: usize, epoch: usize) -> Vec<Area<'_>> {
+        let of = &plan.buffers[buffer];
+        let first = epoch % of.parity * of.sources;
+        self.buffers[rank][buffer][first..first + of.sources].iter().map(Block::area).collect()
+    }
+
+    /// A state of `rank`.
+    pub fn state(&self, rank: usize, state: usize) -> Area<'_> {
+        self.states[rank][state].area()
+    }
+
+    /// Fills every buffer with NaN, so that an element that no task writes is found (MPK-R0403).
+    pub fn poison(&mut self) {
+        for block in self.buffers.iter_mut().flatten().flatten() {
+            block.fill(u64::MAX);
+        }
+    }
+}

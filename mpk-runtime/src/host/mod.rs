@@ -1,0 +1,162 @@
+//! The host executor: runs a plan's tasks through their references, on all cores.
+//!
+//! The workers are those of the plan; threads only execute them, so that the bits do not depend on the number of threads. Edges
+//! are the plan's own counters, as atomics: a task runs when the counters that it waits for have all their arrivals.
+
+mod bind;
+mod memory;
+mod run;
+mod weights;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use run::{Hang, Stuck};
+pub use weights::{Tensors, WeightError, view};
+
+use crate::graph::{NodeArg, TensorId};
+use crate::plan::Plan;
+use crate::reference::In;
+use crate::rope::RopeTable;
+use crate::shape::Place;
+use crate::step::StepRows;
+
+/// A step did not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// A weight can't be read.
+    #[error(transparent)]
+    Weight(#[from] WeightError),
+    /// The plan can't be cut into tiles.
+    #[error(transparent)]
+    Plan(#[from] crate::plan::PlanError),
+    /// The step's rows are not ones that the plan holds.
+    #[error("a step of {rows} rows; the plan holds 1 to {most}: split the rows over several steps")]
+    Rows {
+        /// Rows of the step.
+        rows: usize,
+        /// Rows of the plan.
+        most: usize,
+    },
+    /// A wait did not end.
+    #[error(transparent)]
+    Hang(#[from] Hang),
+    /// A reference failed: an error in the task.
+    #[error("{task} failed on rank {rank}, worker {worker}: {message}")]
+    Task {
+        /// The task's label.
+        task: String,
+        /// Its rank.
+        rank: usize,
+        /// Its worker.
+        worker: usize,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// Runs steps of one plan.
+pub struct Executor {
+    plan: Arc<Plan>,
+    tensors: Arc<dyn Tensors + Send>,
+    memory: memory::Memory,
+    geometry: Vec<crate::plan::Tiles>,
+    ropes: Vec<Option<RopeTable>>,
+    counters: run::Counters,
+    threads: usize,
+    limit: Duration,
+    poison: bool,
+    epoch: usize,
+}
+
+impl Executor {
+    /// An executor of `plan` over the weights of `tensors`, on `threads` threads.
+    ///
+    /// # Errors
+    /// A weight of the plan can't be read from `tensors`.
+    pub fn new(plan: Arc<Plan>, tensors: Arc<dyn Tensors + Send>, threads: usize) -> Result<Executor, HostError> {
+        for rank in 0..plan.ranks {
+            for weight in &plan.graph.weights {
+                view(weight, rank, &*tensors)?;
+            }
+        }
+        let geometry: Result<Vec<_>, _> = plan.graph.ops.iter().map(|node| crate::plan::Tiles::of(node, &plan.options)).collect();
+        let ropes = plan.graph.ops.iter().map(|node| {
+            let rope = node.args.iter().find_map(|arg| if let NodeArg::Rope(rope) = arg { Some(rope) } else { None });
+            rope.map(|rope| rope.table(plan.options.context))
+        });
+        Ok(Executor {
+            memory: memory::Memory::new(&plan),
+            geometry: geometry?,
+            ropes: ropes.collect(),
+            counters: run::Counters::new(&plan),
+            threads: threads.max(1),
+            limit: Duration::from_secs(20),
+            poison: false,
+            epoch: 0,
+            plan,
+            tensors,
+        })
+    }
+
+    /// The plan it runs.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// How long a wait may last before the step ends in a [`Hang`]; 20 s by default.
+    pub fn set_limit(&mut self, limit: Duration) {
+        self.limit = limit;
+    }
+
+    /// Fills all outputs with NaN before each step, so that an element that no task writes is found (MPK-R0403).
+    pub fn set_poison(&mut self, poison: bool) {
+        self.poison = poison;
+    }
+
+    /// Runs one step.
+    ///
+    /// # Errors
+    /// See [`HostError`]. After an error the executor's memory is not that of a whole step: make a new one.
+    pub fn step(&mut self, rows: &StepRows) -> Result<(), HostError> {
+        let most = self.plan.options.rows;
+        if rows.is_empty() || rows.len() > most {
+            return Err(HostError::Rows { rows: rows.len(), most });
+        }
+        if self.poison {
+            self.memory.poison();
+        }
+        self.epoch += 1;
+        run::step(self, rows)
+    }
+
+    /// Row `t` of a tensor after the last step: all its features, gathered from the ranks.
+    pub fn row(&self, tensor: TensorId, t: usize) -> Vec<f32> {
+        let of = &self.plan.graph.tensors[tensor];
+        let ranks = if of.place == Place::Sharded { self.plan.ranks } else { 1 };
+        let rows: Vec<Vec<f32>> = (0..ranks).map(|rank| self.input(rank, tensor, t + 1).row(t).into_owned()).collect();
+        let mut all = Vec::with_capacity(of.features() * ranks);
+        let mut first = 0;
+        for part in &of.parts {
+            for row in &rows {
+                all.extend_from_slice(&row[first..first + part]);
+            }
+            first += part;
+        }
+        all
+    }
+
+    /// The tensor as `rank` wrote it.
+    fn input(&self, rank: usize, tensor: TensorId, rows: usize) -> In<'_> {
+        let of = &self.plan.graph.tensors[tensor];
+        let areas = self.memory.buffer(&self.plan, rank, self.plan.tensors[tensor], self.epoch);
+        In {
+            source: if areas.len() > 1 { rank } else { 0 },
+            areas: areas.into(),
+            elem: of.elem,
+            rows: rows * of.rows,
+            features: of.features(),
+            first: if of.place == Place::Sharded { rank * of.features() } else { 0 },
+        }
+    }
+}
