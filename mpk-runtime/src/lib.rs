@@ -16,5 +16,6 @@ pub mod task;
 #[doc(hidden)]
 pub use bytemuck;
 pub use half::bf16;
+pub use mpk_macros::{mpk_task, op, task_table};
 #[doc(hidden)]
 pub use static_assertions;

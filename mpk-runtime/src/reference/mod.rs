@@ -93,6 +93,14 @@ impl<'a> Call<'a> {
     accessor!(/// The `TaskOffset` at this index.
         offset, Offset, TaskOffset);
 
+    /// The optional `In` at this index.
+    pub fn optional_input(&self, port: usize) -> Option<In<'a>> {
+        match self.ports.get(port) {
+            Some(PortView::In(view)) => Some(view.clone()),
+            _ => None,
+        }
+    }
+
     /// The optional `Weight` at this index.
     pub fn optional_weight(&self, port: usize) -> Option<&'a Weight<'a>> {
         match self.ports.get(port) {

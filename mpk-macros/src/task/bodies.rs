@@ -1,0 +1,84 @@
+//! Reads the block of a task: CUDA C++ by role, and the Rust reference.
+
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use syn::spanned::Spanned;
+use syn::{LitStr, Macro, Stmt};
+
+use super::model::{Body, Reference, Role, Source};
+use crate::cpp::{Place, Text};
+use crate::errors::{Errors, closest};
+
+/// Reads every body and the reference.
+pub fn read(block: &syn::Block, errors: &mut Errors) -> (Vec<Body>, Option<Reference>) {
+    let (mut bodies, mut reference): (Vec<Body>, _) = (Vec::new(), None);
+    for stmt in &block.stmts {
+        let mac = match stmt {
+            Stmt::Macro(stmt) => &stmt.mac,
+            Stmt::Expr(syn::Expr::Macro(expr), _) => &expr.mac,
+            other => {
+                errors.syntax(
+                    other.span(),
+                    "a task is made of `consumer! { … }`, the bodies of other roles, and `reference! { … }`",
+                );
+                continue;
+            }
+        };
+        let Some(name) = errors.take(mac.path.require_ident().cloned()) else { continue };
+        if name == "reference" {
+            if reference.is_some() {
+                errors.syntax(name.span(), "there are two references");
+            }
+            reference = Some(Reference { span: name.span(), phases: phases(&mac.tokens) });
+        } else if Role::named(&name.to_string()).is_none() {
+            let names = Role::ALL.iter().map(|role| role.name()).chain(["reference"]);
+            let hint = closest(&name.to_string(), names).map_or(String::new(), |near| format!("\nhelp: did you mean `{near}!`?"));
+            errors.syntax(name.span(), format!("there is no role `{name}`{hint}"));
+        } else if bodies.iter().any(|body| body.name == name) {
+            errors.syntax(name.span(), format!("there are two bodies for `{name}`"));
+        } else {
+            bodies.extend(body(name, mac, errors));
+        }
+    }
+    (bodies, reference)
+}
+
+fn body(name: Ident, mac: &Macro, errors: &mut Errors) -> Option<Body> {
+    let whole = mac.delimiter.span().join();
+    if let Ok(literal) = syn::parse2::<LitStr>(mac.tokens.clone()) {
+        return file(name, &literal, errors);
+    }
+    let place = Place::of(name.span());
+    Some(Body { name, text: Text::from_tokens(mac.tokens.clone(), whole, place.file), source: Source::Inline })
+}
+
+/// The body in a file beside the source.
+fn file(name: Ident, literal: &LitStr, errors: &mut Errors) -> Option<Body> {
+    let place = Place::of(literal.span());
+    let Some((path, file)) = place.beside(&literal.value()) else {
+        // An editor that gives no paths: leave it to `include_str!`, unchecked.
+        let text = Text::from_file(String::new(), literal.span(), place.file);
+        return Some(Body { name, text, source: Source::Unread(literal.clone()) });
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Some(Body { name, text: Text::from_file(text, literal.span(), file), source: Source::File(path) }),
+        Err(error) => {
+            errors.syntax(literal.span(), format!("can't read `{file}`: {error}\nhelp: the file stands beside `{}`", place.file));
+            None
+        }
+    }
+}
+
+/// `phase { … } phase { … }`, or one block.
+fn phases(tokens: &TokenStream) -> Vec<TokenStream> {
+    let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let phases: Option<Vec<TokenStream>> = trees
+        .chunks(2)
+        .map(|pair| match pair {
+            [TokenTree::Ident(word), TokenTree::Group(block)] if word == "phase" && block.delimiter() == Delimiter::Brace => {
+                Some(block.stream())
+            }
+            _ => None,
+        })
+        .collect();
+    phases.filter(|phases| !phases.is_empty()).unwrap_or_else(|| vec![tokens.clone()])
+}

@@ -1,0 +1,246 @@
+//! A task as parsed: what the checks judge and the expansion writes.
+
+use std::path::PathBuf;
+
+use proc_macro2::{Ident, Span, TokenStream};
+
+use super::shape::Shape;
+use crate::cpp::Text;
+
+/// A task.
+#[derive(Debug)]
+pub struct Task {
+    pub attributes: Vec<syn::Attribute>,
+    pub visibility: syn::Visibility,
+    pub name: Ident,
+    pub options: Options,
+    pub ports: Vec<Port>,
+    pub bodies: Vec<Body>,
+    pub reference: Option<Reference>,
+    /// The file of the declaration, as `crate/relative/path`.
+    pub file: String,
+}
+
+/// What stands in `#[mpk_task(…)]`.
+#[derive(Debug, Default)]
+pub struct Options {
+    pub roles: Vec<RoleOption>,
+    pub scratch: Vec<Scratch>,
+    pub align: Option<(usize, Span)>,
+    pub tiles: Option<(Shape, Shape)>,
+    pub tokens: Option<(usize, Span)>,
+    pub collective: Option<Collective>,
+    pub additive: Vec<Ident>,
+    pub grid: Option<Span>,
+    pub fuses: Vec<syn::Path>,
+}
+
+/// One entry of `roles(…)`, not yet judged.
+#[derive(Debug)]
+pub struct RoleOption {
+    pub name: Ident,
+    /// `groups = 2`, `threads = 128`.
+    pub values: Vec<(Ident, usize, Span)>,
+}
+
+/// One region of `smem(scratch(…))`.
+#[derive(Debug)]
+pub struct Scratch {
+    pub name: Ident,
+    pub elem: Elem,
+    pub len: usize,
+}
+
+/// What a collective does.
+#[derive(Clone, Copy, Debug)]
+pub enum Collective {
+    Sum,
+    Gather,
+}
+
+/// The roles of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Consumer,
+    Loader,
+    Storer,
+    Controller,
+}
+
+impl Role {
+    pub const ALL: [Role; 4] = [Role::Consumer, Role::Loader, Role::Storer, Role::Controller];
+
+    /// The word in `roles(…)`, and of the body's macro.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Consumer => "consumer",
+            Role::Loader => "loader",
+            Role::Storer => "storer",
+            Role::Controller => "controller",
+        }
+    }
+
+    /// The variant of `task::RoleKind`.
+    pub const fn variant(self) -> &'static str {
+        match self {
+            Role::Consumer => "Consumer",
+            Role::Loader => "Loader",
+            Role::Storer => "Storer",
+            Role::Controller => "Controller",
+        }
+    }
+
+    /// The role of this name.
+    pub fn named(name: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// An element type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elem {
+    Bf16,
+    F32,
+    U32,
+    U64,
+}
+
+impl Elem {
+    pub const NAMES: [&str; 4] = ["bf16", "f32", "u32", "u64"];
+
+    /// The type of this name.
+    pub fn named(name: &str) -> Option<Elem> {
+        let elems = [Elem::Bf16, Elem::F32, Elem::U32, Elem::U64];
+        Elem::NAMES.iter().position(|n| *n == name).map(|i| elems[i])
+    }
+
+    /// The variant of `shape::Elem`.
+    pub const fn variant(self) -> &'static str {
+        match self {
+            Elem::Bf16 => "Bf16",
+            Elem::F32 => "F32",
+            Elem::U32 => "U32",
+            Elem::U64 => "U64",
+        }
+    }
+
+    /// Size in bytes.
+    pub const fn size(self) -> usize {
+        match self {
+            Elem::Bf16 => 2,
+            Elem::F32 | Elem::U32 => 4,
+            Elem::U64 => 8,
+        }
+    }
+}
+
+/// The element type of a port.
+#[derive(Clone, Debug)]
+pub enum ElemSpec {
+    Is(Elem),
+    Var(Ident),
+}
+
+/// The type of a `Param`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamType {
+    F32,
+    U32,
+    Rope,
+}
+
+/// What a port is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortKind {
+    In,
+    Out,
+    Weight,
+    State { monotonic: bool },
+    Rows,
+    Param(ParamType),
+    TaskOffset,
+}
+
+/// A port.
+#[derive(Clone, Debug)]
+pub struct Port {
+    pub name: Ident,
+    pub kind: PortKind,
+    pub optional: bool,
+    /// Of arrays only.
+    pub elem: Option<ElemSpec>,
+    pub shape: Vec<Shape>,
+}
+
+impl Port {
+    /// Whether other tasks write or read it: activations, not weights or constants.
+    pub fn is_activation(&self) -> bool {
+        matches!(self.kind, PortKind::In | PortKind::Out)
+    }
+}
+
+/// A CUDA C++ body.
+#[derive(Debug)]
+pub struct Body {
+    /// The name of its macro: a role, once it is judged.
+    pub name: Ident,
+    pub text: Text,
+    pub source: Source,
+}
+
+/// Where the text of a body was found.
+#[derive(Debug)]
+pub enum Source {
+    /// In the Rust file.
+    Inline,
+    /// In this file: the build must run again when it changes.
+    File(PathBuf),
+    /// In the file that the literal names, which could not be looked up.
+    Unread(syn::LitStr),
+}
+
+impl Body {
+    /// Its role.
+    pub fn role(&self) -> Option<Role> {
+        Role::named(&self.name.to_string())
+    }
+}
+
+/// The Rust reference: one block, or one for each phase of a grid-wide task.
+#[derive(Debug)]
+pub struct Reference {
+    pub span: Span,
+    pub phases: Vec<TokenStream>,
+}
+
+impl Task {
+    /// The symbols of all shapes and of the tiles, in the order of reading.
+    pub fn symbols(&self) -> Vec<Ident> {
+        let mut list = Vec::new();
+        for shape in self.ports.iter().flat_map(|port| &port.shape) {
+            shape.symbols(&mut list);
+        }
+        if let Some((axis, width)) = &self.options.tiles {
+            axis.symbols(&mut list);
+            width.symbols(&mut list);
+        }
+        list
+    }
+
+    /// The port of this name.
+    pub fn port(&self, name: &str) -> Option<&Port> {
+        self.ports.iter().find(|port| port.name == name)
+    }
+
+    /// The weights that the consumer reads as a stream of pages.
+    pub fn streams(&self) -> Vec<String> {
+        let text = self.consumer().map_or("", |body| &body.text.text);
+        let weights = self.ports.iter().filter(|port| port.kind == PortKind::Weight);
+        weights.map(|port| port.name.to_string()).filter(|name| text.contains(&format!("{name}.pages("))).collect()
+    }
+
+    /// The body of the consumer.
+    pub fn consumer(&self) -> Option<&Body> {
+        self.bodies.iter().find(|body| body.role() == Some(Role::Consumer))
+    }
+}

@@ -1,0 +1,45 @@
+//! Reads an item `#[mpk_task(…)] fn name(ports) { bodies }`.
+
+use proc_macro2::TokenStream;
+use syn::spanned::Spanned;
+
+use super::model::Task;
+use super::{bodies, options, ports};
+use crate::cpp::Place;
+use crate::errors::Errors;
+
+/// Reads all that can be read. `None` only if the item is no function at all.
+pub fn read(attribute: TokenStream, item: TokenStream, errors: &mut Errors) -> Option<Task> {
+    let function = errors.take(syn::parse2::<syn::ItemFn>(item))?;
+    let signature = &function.sig;
+    if !signature.generics.params.is_empty() {
+        errors
+            .syntax(signature.generics.span(), "a task has no generics: its symbols and element variables are bound by `model!`");
+    }
+    if let syn::ReturnType::Type(_, ty) = &signature.output {
+        errors.syntax(ty.span(), "a task returns nothing: what it gives are its `Out` ports");
+    }
+    for word in [
+        signature.constness.as_ref().map(Spanned::span),
+        signature.asyncness.as_ref().map(Spanned::span),
+        signature.unsafety.as_ref().map(Spanned::span),
+        signature.abi.as_ref().map(Spanned::span),
+    ] {
+        if let Some(span) = word {
+            errors.syntax(span, "a task is a plain `fn`");
+        }
+    }
+    let options = options::read(attribute, errors);
+    let ports = ports::read(signature, errors);
+    let (bodies, reference) = bodies::read(&function.block, errors);
+    Some(Task {
+        name: signature.ident.clone(),
+        file: Place::of(signature.ident.span()).file,
+        attributes: function.attrs,
+        visibility: function.vis,
+        options,
+        ports,
+        bodies,
+        reference,
+    })
+}
