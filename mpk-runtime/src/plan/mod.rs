@@ -4,7 +4,19 @@
 //! task waits for and what it triggers; where every tensor lies; and what each worker's loader streams through its ring. The
 //! executors run exactly this data, and the verifier proves exactly this data.
 
+mod buffers;
+mod error;
+mod layout;
+mod planner;
+mod spread;
+#[cfg(test)]
+pub(crate) mod testing;
+mod tiles;
+
 use serde::Serialize;
+
+pub use error::PlanError;
+pub use tiles::{STRIP_ROWS, Tiles, eval, symbols};
 
 use crate::graph::{Graph, OpId, TensorId};
 use crate::shape::Elem;
@@ -215,10 +227,25 @@ pub enum PageSource {
     },
 }
 
+impl Packed {
+    /// Bytes of a strip of 16 rows of a weight in fragment order.
+    pub fn strip_bytes(&self) -> usize {
+        self.cols.div_ceil(16) * 512
+    }
+}
+
 impl Plan {
     /// The rank and worker of a queue.
     pub fn place_of(&self, queue: usize) -> (usize, usize) {
         (queue / self.options.workers, queue % self.options.workers)
+    }
+
+    /// The geometry of an op's tiles.
+    ///
+    /// # Errors
+    /// Those of [`Tiles::of`]; none for a plan that [`Plan::new`] made.
+    pub fn tiles(&self, op: OpId) -> Result<Tiles, PlanError> {
+        Tiles::of(&self.graph, op, &self.options, self.pages)
     }
 
     /// The buffer of a tensor.

@@ -1,0 +1,100 @@
+//! The map of a worker's shared memory: ring, barriers, staged activations, and the scratch of the tasks.
+
+use super::{PlanError, Ring, Shared};
+use crate::task::TaskDef;
+
+/// Bytes of a page: 16 rows × 512 inputs of bf16, a size at which bulk copies reach the memory's bandwidth.
+const PAGE_BYTES: usize = 16 * 1024;
+/// Most pages of a ring: more do not help while so few are in flight.
+const MOST_STAGES: usize = 12;
+/// Fewest pages of a ring: one to compute on, one to fill.
+const LEAST_STAGES: usize = 2;
+/// Pages in flight at once: near the knee of the bandwidth, so that workers finish together and polls do not queue.
+const IN_FLIGHT: usize = 5;
+/// Room for the barriers of the ring and of the roles, and for words that the roles of a worker share.
+const BARRIER_BYTES: usize = 1024;
+/// Most bytes of activations staged by a consumer; it goes through wider slices piece by piece.
+const MOST_STAGED: usize = 48 * 1024;
+/// Largest alignment of a region: nothing on the device asks for more.
+const MOST_ALIGN: usize = 1024;
+
+/// Lays out `available` bytes for `tasks` (each once); `activations` are the bytes of the largest slice that a task reads.
+pub(super) fn lay_out(tasks: &[&TaskDef], activations: usize, available: usize) -> Result<(Ring, Vec<Shared>), PlanError> {
+    let staged = activations.min(MOST_STAGED).next_multiple_of(128);
+    for task in tasks {
+        if let Some(region) = task.scratch.iter().find(|r| !r.align.is_power_of_two() || r.align > MOST_ALIGN) {
+            return Err(PlanError::Align {
+                task: task.name.to_string(),
+                region: region.name.to_string(),
+                align: region.align,
+                most: MOST_ALIGN,
+            });
+        }
+    }
+    // As many pages as leave room for everything else.
+    let fits =
+        |stages: usize| tasks.iter().all(|task| scratch_end(task, base(stages, staged)).is_some_and(|end| end <= available));
+    let Some(stages) = (LEAST_STAGES..=MOST_STAGES).rev().find(|stages| base(*stages, staged) <= available && fits(*stages))
+    else {
+        return Err(too_full(tasks, staged, available));
+    };
+    let ring = Ring { page_bytes: PAGE_BYTES, stages, in_flight: IN_FLIGHT.min(stages) };
+
+    let mut map = Vec::new();
+    let mut end = 0;
+    let mut always = |name: &str, bytes: usize, align: usize| {
+        map.push(Shared { name: name.to_string(), offset: end, bytes, align, task: None });
+        end += bytes;
+    };
+    // Sizes are multiples of the alignment that follows, so nothing is lost between regions.
+    always("ring", stages * PAGE_BYTES, 1024);
+    always("barriers", BARRIER_BYTES, 1024);
+    if staged > 0 {
+        always("activations", staged, 128);
+    }
+    // The scratch of every task begins at the same place: only one of them runs at a time.
+    for task in tasks {
+        let mut at = end;
+        for region in task.scratch {
+            let offset = at.next_multiple_of(region.align);
+            at = offset + region.bytes();
+            map.push(Shared {
+                name: format!("{}.{}", task.name, region.name),
+                offset,
+                bytes: region.bytes(),
+                align: region.align,
+                task: Some(task.name.to_string()),
+            });
+        }
+    }
+    Ok((ring, map))
+}
+
+/// Where the scratch of the tasks begins.
+fn base(stages: usize, staged: usize) -> usize {
+    stages * PAGE_BYTES + BARRIER_BYTES + staged
+}
+
+/// Where the scratch of a task ends if it begins at `base`; `None` if its regions are absurdly large.
+fn scratch_end(task: &TaskDef, base: usize) -> Option<usize> {
+    task.scratch.iter().try_fold(base, |at, region| {
+        let bytes = region.len.checked_mul(region.elem.size())?;
+        at.checked_next_multiple_of(region.align)?.checked_add(bytes)
+    })
+}
+
+/// Names the task to blame: one that does not fit even without a ring, else the largest beside the smallest ring.
+fn too_full(tasks: &[&TaskDef], staged: usize, available: usize) -> PlanError {
+    let fixed = base(0, staged);
+    let bytes = |task: &TaskDef| scratch_end(task, fixed).map_or(usize::MAX, |end| end - fixed);
+    let (task, scratch) = tasks
+        .iter()
+        .map(|task| (task.name.to_string(), bytes(task)))
+        .max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)))
+        .unwrap_or_else(|| ("none".to_string(), 0));
+    let room = available.saturating_sub(fixed);
+    if scratch > room {
+        return PlanError::Scratch { task, bytes: scratch, available: room };
+    }
+    PlanError::Ring { available: room - scratch, least: LEAST_STAGES, page_bytes: PAGE_BYTES, task, scratch }
+}
