@@ -6,6 +6,7 @@
 extern crate self as mpk_runtime;
 
 pub mod graph;
+pub mod load;
 pub mod plan;
 pub mod reference;
 pub mod rope;
