@@ -13,6 +13,7 @@ pub mod rope;
 pub mod shape;
 pub mod step;
 pub mod task;
+pub mod text;
 
 #[doc(hidden)]
 pub use bytemuck;
