@@ -65,11 +65,7 @@ impl Checkpoint {
             return Err(no_checkpoint(dir));
         }
         let index = Index::read(&index_path)?;
-        let paths: Vec<PathBuf> = index
-            .shards()
-            .into_iter()
-            .map(|name| dir.join(name))
-            .collect();
+        let paths: Vec<PathBuf> = index.shards().into_iter().map(|name| dir.join(name)).collect();
         Self::build(dir, &paths, Some((&index_path, &index)))
     }
 
@@ -81,11 +77,7 @@ impl Checkpoint {
         Self::build(path, &[path.to_owned()], None)
     }
 
-    fn build(
-        dir: &Path,
-        paths: &[PathBuf],
-        index: Option<(&Path, &Index)>,
-    ) -> Result<Self, LoadError> {
+    fn build(dir: &Path, paths: &[PathBuf], index: Option<(&Path, &Index)>) -> Result<Self, LoadError> {
         let mut problems = Vec::new();
         let mut shards = Vec::with_capacity(paths.len());
         let mut records = Vec::new();
@@ -107,41 +99,22 @@ impl Checkpoint {
         }
         records.sort_by(|a, b| a.name.cmp(&b.name));
         problems.extend(twice(dir, &shards, &records));
-        let checkpoint = Self {
-            dir: dir.to_owned(),
-            shards,
-            records,
-        };
+        let checkpoint = Self { dir: dir.to_owned(), shards, records };
         if let Some((path, index)) = index {
             checkpoint.check_index(path, index, &damaged, &mut problems);
         }
-        if problems.is_empty() {
-            Ok(checkpoint)
-        } else {
-            Err(LoadError::Malformed {
-                problems,
-                help: WEIGHTS_HELP,
-            })
-        }
+        if problems.is_empty() { Ok(checkpoint) } else { Err(LoadError::Malformed { problems, help: WEIGHTS_HELP }) }
     }
 
     /// Every tensor of the index must lie in the shard that it names, unless that shard is reported already.
-    fn check_index(
-        &self,
-        index_path: &Path,
-        index: &Index,
-        damaged: &HashSet<PathBuf>,
-        problems: &mut Vec<Problem>,
-    ) {
+    fn check_index(&self, index_path: &Path, index: &Index, damaged: &HashSet<PathBuf>, problems: &mut Vec<Problem>) {
         let mut findings = Findings::default();
         for (name, shard) in &index.weight_map {
             let path = self.dir.join(shard);
             if damaged.contains(&path) {
                 continue;
             }
-            let found = self
-                .find(name)
-                .map(|id| &self.shards[self.records[id.0].shard].path);
+            let found = self.find(name).map(|id| &self.shards[self.records[id.0].shard].path);
             if found == Some(&path) {
                 continue;
             }
@@ -172,19 +145,13 @@ impl Checkpoint {
 
     /// The tensor of this name.
     pub fn find(&self, name: &str) -> Option<TensorId> {
-        self.records
-            .binary_search_by(|record| record.name.as_str().cmp(name))
-            .ok()
-            .map(TensorId)
+        self.records.binary_search_by(|record| record.name.as_str().cmp(name)).ok().map(TensorId)
     }
 
     /// The tensor `id`, which must come from this checkpoint.
     pub fn tensor(&self, id: TensorId) -> Tensor<'_> {
         let record = &self.records[id.0];
-        Tensor {
-            record,
-            shard: &self.shards[record.shard],
-        }
+        Tensor { record, shard: &self.shards[record.shard] }
     }
 }
 
@@ -221,10 +188,7 @@ fn twice(dir: &Path, shards: &[Shard], records: &[Record]) -> impl Iterator<Item
     for (first, second) in records.iter().zip(records.iter().skip(1)) {
         if first.name == second.name {
             let [a, b] = [first, second].map(|record| shards[record.shard].path.display());
-            findings.add(
-                &first.name,
-                format!("two tensors have this name, in {a} and in {b}"),
-            );
+            findings.add(&first.name, format!("two tensors have this name, in {a} and in {b}"));
         }
     }
     findings.into_problems(dir)
@@ -234,23 +198,13 @@ fn no_checkpoint(dir: &Path) -> LoadError {
     let listing = match std::fs::read_dir(dir) {
         Ok(listing) => listing,
         Err(source) => {
-            return LoadError::Read {
-                path: dir.to_owned(),
-                source,
-            };
+            return LoadError::Read { path: dir.to_owned(), source };
         }
     };
     let names = listing.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let is_weights = |name: &String| {
-        [".safetensors", ".bin", ".pt", ".pth", ".gguf"]
-            .iter()
-            .any(|end| name.ends_with(end))
-    };
+    let is_weights = |name: &String| [".safetensors", ".bin", ".pt", ".pth", ".gguf"].iter().any(|end| name.ends_with(end));
     let mut others: Vec<String> = names.filter(is_weights).collect();
     others.sort();
     others.truncate(5);
-    LoadError::NoCheckpoint {
-        dir: dir.to_owned(),
-        others,
-    }
+    LoadError::NoCheckpoint { dir: dir.to_owned(), others }
 }

@@ -44,9 +44,7 @@ pub fn deserialize<T: DeserializeOwned>(config: Value) -> Result<T, LoadError> {
         let path = error.path().to_string();
         let what = error.into_inner().to_string();
         // A missing field has no path of its own; serde's message names it.
-        let missing = what
-            .strip_prefix("missing field `")
-            .and_then(|rest| rest.split('`').next());
+        let missing = what.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
         let (field, what) = match missing {
             Some(name) if path == "." => (name.to_owned(), "missing".to_owned()),
             Some(name) => (format!("{path}.{name}"), "missing".to_owned()),
@@ -61,19 +59,12 @@ pub fn deserialize<T: DeserializeOwned>(config: Value) -> Result<T, LoadError> {
 /// # Errors
 /// [`LoadError::Architecture`], which lists the known ones.
 pub fn architecture<'a>(config: &Value, known: &[&'a str]) -> Result<&'a str, LoadError> {
-    let found = config
-        .get("architectures")
-        .and_then(|list| list.get(0))
-        .and_then(Value::as_str);
-    known
-        .iter()
-        .copied()
-        .find(|&name| Some(name) == found)
-        .ok_or_else(|| LoadError::Architecture {
-            path: CONFIG.into(),
-            found: found.map(str::to_owned),
-            known: known.iter().map(|&name| name.to_owned()).collect(),
-        })
+    let found = config.get("architectures").and_then(|list| list.get(0)).and_then(Value::as_str);
+    known.iter().copied().find(|&name| Some(name) == found).ok_or_else(|| LoadError::Architecture {
+        path: CONFIG.into(),
+        found: found.map(str::to_owned),
+        known: known.iter().map(|&name| name.to_owned()).collect(),
+    })
 }
 
 /// The ids that end a text: `eos_token_id` of `generation_config.json` if it has one, else of `config`; empty if
@@ -116,11 +107,7 @@ fn read_ids(value: &Value) -> Option<Vec<u32>> {
 }
 
 fn not_ids(path: &Path, field: &str, value: &Value) -> LoadError {
-    LoadError::field(
-        path,
-        field,
-        format!("{} is neither a token id nor a list of them", brief(value)),
-    )
+    LoadError::field(path, field, format!("{} is neither a token id nor a list of them", brief(value)))
 }
 
 pub(crate) fn read_object(path: &Path) -> Result<Map<String, Value>, LoadError> {
@@ -128,11 +115,7 @@ pub(crate) fn read_object(path: &Path) -> Result<Map<String, Value>, LoadError> 
     match serde_json::from_str(&text) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(LoadError::field(path, "text", "is not a JSON object")),
-        Err(error) => Err(LoadError::field(
-            path,
-            "text",
-            format!("is not JSON: {error}"),
-        )),
+        Err(error) => Err(LoadError::field(path, "text", format!("is not JSON: {error}"))),
     }
 }
 
@@ -140,30 +123,19 @@ pub(crate) fn read_object(path: &Path) -> Result<Map<String, Value>, LoadError> 
 fn normalise_rope(fields: &mut Map<String, Value>) -> Result<(), (String, String)> {
     let older = take_object(fields, "rope_scaling")?;
     let newer = take_object(fields, "rope_parameters")?;
-    let field = if newer.is_some() {
-        "rope_parameters"
-    } else {
-        "rope_scaling"
-    };
+    let field = if newer.is_some() { "rope_parameters" } else { "rope_scaling" };
     let mut scaling = newer.or(older).unwrap_or_default();
     let wrong = |name: &str, what: String| Err((format!("{field}.{name}"), what));
 
     // Models with one rope for each kind of layer nest these objects.
     if let Some((name, _)) = scaling.iter().find(|(_, value)| value.is_object()) {
-        return wrong(
-            name,
-            "a rope for each kind of layer is not supported".to_owned(),
-        );
+        return wrong(name, "a rope for each kind of layer is not supported".to_owned());
     }
     // Both spellings may stand in one file; they must agree.
     if let Some(theta) = scaling.shift_remove("rope_theta") {
         match fields.get("rope_theta") {
             Some(other) if !other.is_null() && other.as_f64() != theta.as_f64() => {
-                let what = format!(
-                    "{} contradicts rope_theta, which is {}",
-                    brief(&theta),
-                    brief(other)
-                );
+                let what = format!("{} contradicts rope_theta, which is {}", brief(&theta), brief(other));
                 return wrong("rope_theta", what);
             }
             _ => fields.insert("rope_theta".to_owned(), theta),
@@ -176,10 +148,7 @@ fn normalise_rope(fields: &mut Map<String, Value>) -> Result<(), (String, String
         }
         Some(Ok(number)) if number > 0.0 => {}
         Some(_) => {
-            let what = format!(
-                "{} is not a number above 0",
-                theta.map(brief).unwrap_or_default()
-            );
+            let what = format!("{} is not a number above 0", theta.map(brief).unwrap_or_default());
             return Err(("rope_theta".to_owned(), what));
         }
     }
@@ -203,17 +172,11 @@ fn normalise_rope(fields: &mut Map<String, Value>) -> Result<(), (String, String
     Ok(())
 }
 
-fn take_object(
-    fields: &mut Map<String, Value>,
-    name: &str,
-) -> Result<Option<Map<String, Value>>, (String, String)> {
+fn take_object(fields: &mut Map<String, Value>, name: &str) -> Result<Option<Map<String, Value>>, (String, String)> {
     match fields.shift_remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(object)) => Ok(Some(object)),
-        Some(other) => Err((
-            name.to_owned(),
-            format!("{} is not an object", brief(&other)),
-        )),
+        Some(other) => Err((name.to_owned(), format!("{} is not an object", brief(&other)))),
     }
 }
 

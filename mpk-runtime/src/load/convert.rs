@@ -66,9 +66,7 @@ impl<'a> Tensor<'a> {
                 }
                 // Every F16 is an f32, so this rounds once.
                 Dtype::F16 => {
-                    values.extend(each(chunk, |b| {
-                        bf16::from_f32(f16::from_le_bytes(b).to_f32())
-                    }));
+                    values.extend(each(chunk, |b| bf16::from_f32(f16::from_le_bytes(b).to_f32())));
                 }
                 // Only where the file has it at an odd address.
                 Dtype::BF16 => values.extend(each(chunk, bf16::from_le_bytes)),
@@ -80,12 +78,7 @@ impl<'a> Tensor<'a> {
     }
 
     fn not_readable_as(&self, wanted: Dtype) -> LoadError {
-        LoadError::Type {
-            path: self.file().to_owned(),
-            tensor: self.name().to_owned(),
-            dtype: self.dtype(),
-            wanted,
-        }
+        LoadError::Type { path: self.file().to_owned(), tensor: self.name().to_owned(), dtype: self.dtype(), wanted }
     }
 }
 
@@ -98,23 +91,13 @@ impl Checkpoint {
     /// # Errors
     /// [`LoadError::Type`] at the first tensor of a type that is no weight; [`Checkpoint::resolve`] has refused
     /// all of those before.
-    pub fn round(
-        &self,
-        ids: &[TensorId],
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<String>, LoadError> {
+    pub fn round(&self, ids: &[TensorId], progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>, LoadError> {
         let mut ids = ids.to_vec();
         ids.sort_unstable();
         ids.dedup();
-        let tensors: Vec<Tensor<'_>> = ids
-            .into_iter()
-            .map(|id| self.tensor(id))
-            .filter(|tensor| tensor.in_place::<bf16>(Dtype::BF16).is_none())
-            .collect();
-        let total = tensors
-            .iter()
-            .map(|tensor| tensor.bytes().len() as u64)
-            .sum();
+        let tensors: Vec<Tensor<'_>> =
+            ids.into_iter().map(|id| self.tensor(id)).filter(|tensor| tensor.in_place::<bf16>(Dtype::BF16).is_none()).collect();
+        let total = tensors.iter().map(|tensor| tensor.bytes().len() as u64).sum();
         let mut done = 0;
         for tensor in &tensors {
             tensor.rounded(&mut |bytes| {
@@ -128,22 +111,9 @@ impl Checkpoint {
     fn notice(&self, rounded: &[Tensor<'_>]) -> Vec<String> {
         let counts: Vec<String> = [Dtype::F32, Dtype::F16]
             .into_iter()
-            .map(|dtype| {
-                (
-                    dtype,
-                    rounded
-                        .iter()
-                        .filter(|tensor| tensor.dtype() == dtype)
-                        .count(),
-                )
-            })
+            .map(|dtype| (dtype, rounded.iter().filter(|tensor| tensor.dtype() == dtype).count()))
             .filter(|&(_, count)| count > 0)
-            .map(|(dtype, count)| {
-                format!(
-                    "{count} {dtype} tensor{}",
-                    if count == 1 { "" } else { "s" }
-                )
-            })
+            .map(|(dtype, count)| format!("{count} {dtype} tensor{}", if count == 1 { "" } else { "s" }))
             .collect();
         if counts.is_empty() {
             return Vec::new();
@@ -158,9 +128,5 @@ impl Checkpoint {
 
 /// The elements of `bytes`, each `N` bytes long and turned by `read`. The length was checked at opening.
 fn each<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> impl Iterator<Item = T> {
-    bytes
-        .as_chunks::<N>()
-        .0
-        .iter()
-        .map(move |chunk| read(*chunk))
+    bytes.as_chunks::<N>().0.iter().map(move |chunk| read(*chunk))
 }

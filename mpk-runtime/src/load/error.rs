@@ -84,8 +84,7 @@ pub enum LoadError {
 }
 
 /// What can be read as weights, for help lines.
-const READABLE: &str =
-    "BF16, F16 and F32 can be read; use the checkpoint that was published in one of these types";
+const READABLE: &str = "BF16, F16 and F32 can be read; use the checkpoint that was published in one of these types";
 
 /// One thing wrong in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,13 +99,7 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: {}: {}",
-            self.path.display(),
-            shown(&self.field),
-            self.what
-        )
+        write!(f, "{}: {}: {}", self.path.display(), shown(&self.field), self.what)
     }
 }
 
@@ -165,15 +158,8 @@ pub struct Unused {
 impl LoadError {
     /// A single problem with a field of a JSON file beside the weights.
     pub(crate) fn field(path: &Path, field: impl Into<String>, what: impl Into<String>) -> Self {
-        let problem = Problem {
-            path: path.to_owned(),
-            field: field.into(),
-            what: what.into(),
-        };
-        Self::Malformed {
-            problems: vec![problem],
-            help: JSON_HELP,
-        }
+        let problem = Problem { path: path.to_owned(), field: field.into(), what: what.into() };
+        Self::Malformed { problems: vec![problem], help: JSON_HELP }
     }
 }
 
@@ -182,22 +168,14 @@ pub(super) const WEIGHTS_HELP: &str = "the files are damaged, incomplete, or wer
                                        safetensors: fetch the checkpoint again and compare its checksums";
 
 /// Help for the JSON files beside them.
-pub(super) const JSON_HELP: &str =
-    "correct the field, or fetch the file again from where the checkpoint was published";
+pub(super) const JSON_HELP: &str = "correct the field, or fetch the file again from where the checkpoint was published";
 
 fn malformed(problems: &[Problem], help: &str) -> String {
     match problems {
         [one] => format!("MPK-L0304: {one}\n  = help: {help}"),
         _ => {
-            let title = format!(
-                "MPK-L0304: {} problems in the checkpoint's files:",
-                problems.len()
-            );
-            list(
-                &title,
-                problems.iter().map(ToString::to_string).collect(),
-                help,
-            )
+            let title = "MPK-L0304: the checkpoint's files have these problems:";
+            list(title, problems.iter().map(ToString::to_string).collect(), help)
         }
     }
 }
@@ -236,29 +214,15 @@ impl fmt::Display for Miss {
         let names: Vec<String> = self.names.iter().map(|name| shown(name)).collect();
         write!(f, "{} {}: ", names.join(" or "), Shape(&self.shape))?;
         let other = |name: &String| {
-            if self.names.first() == Some(name) {
-                String::new()
-            } else {
-                format!("{} ", shown(name))
-            }
+            if self.names.first() == Some(name) { String::new() } else { format!("{} ", shown(name)) }
         };
         match &self.found {
             Found::Nothing(None) => write!(f, "missing, and no name is near"),
             Found::Nothing(Some(near)) => {
-                write!(
-                    f,
-                    "missing; the nearest name is {} {}",
-                    shown(&near.name),
-                    Shape(&near.shape)
-                )
+                write!(f, "missing; the nearest name is {} {}", shown(&near.name), Shape(&near.shape))
             }
             Found::Shape { name, shape } => {
-                write!(
-                    f,
-                    "{}has shape {} in the checkpoint",
-                    other(name),
-                    Shape(shape)
-                )
+                write!(f, "{}has shape {} in the checkpoint", other(name), Shape(shape))
             }
             Found::Type { name, dtype } => {
                 write!(f, "{}has type {dtype}; {READABLE}", other(name))
@@ -269,13 +233,7 @@ impl fmt::Display for Miss {
 
 impl fmt::Display for Unused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} {} {}",
-            shown(&self.name),
-            self.dtype,
-            Shape(&self.shape)
-        )
+        write!(f, "{} {} {}", shown(&self.name), self.dtype, Shape(&self.shape))
     }
 }
 

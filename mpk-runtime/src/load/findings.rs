@@ -36,16 +36,8 @@ impl Findings {
     /// The problems, said of the file `path`.
     pub fn into_problems(self, path: &Path) -> impl Iterator<Item = Problem> {
         let more = self.count - self.kept.len();
-        let rest =
-            (more > 0).then(|| ("and more".to_owned(), format!("{more} problems like these")));
+        let rest = (more > 0).then(|| ("and more".to_owned(), format!("{more} problems like these")));
         let path = path.to_owned();
-        self.kept
-            .into_iter()
-            .chain(rest)
-            .map(move |(field, what)| Problem {
-                path: path.clone(),
-                field,
-                what,
-            })
+        self.kept.into_iter().chain(rest).map(move |(field, what)| Problem { path: path.clone(), field, what })
     }
 }

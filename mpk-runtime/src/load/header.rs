@@ -29,19 +29,10 @@ pub(super) struct Entry {
 
 /// Parses a header. Every tensor whose fields are right comes back, everything wrong goes to `findings`; `data_len` is
 /// the number of bytes after the header. `Err` is the JSON reader's own message.
-pub(super) fn parse(
-    json: &str,
-    data_len: usize,
-    findings: &mut Findings,
-) -> Result<Vec<Placed>, serde_json::Error> {
+pub(super) fn parse(json: &str, data_len: usize, findings: &mut Findings) -> Result<Vec<Placed>, serde_json::Error> {
     let mut placed = Vec::new();
     let mut reader = serde_json::Deserializer::from_str(json);
-    HeaderSeed {
-        placed: &mut placed,
-        data_len,
-        findings,
-    }
-    .deserialize(&mut reader)?;
+    HeaderSeed { placed: &mut placed, data_len, findings }.deserialize(&mut reader)?;
     reader.end()?;
     Ok(placed)
 }
@@ -155,7 +146,7 @@ impl<'de> Visitor<'de> for HeaderSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut metadata_seen = false;
+        let (mut metadata_seen, mut entries) = (false, 0);
         while let Some(name) = map.next_key::<String>()? {
             if name == METADATA {
                 if metadata_seen {
@@ -165,19 +156,14 @@ impl<'de> Visitor<'de> for HeaderSeed<'_> {
                 map.next_value_seed(FieldsSeed(Fields::Metadata(self.findings)))?;
                 continue;
             }
-            if self.placed.len() == MOST_TENSORS {
-                return Err(serde::de::Error::custom(format!(
-                    "more than {MOST_TENSORS} tensors"
-                )));
+            entries += 1;
+            if entries > MOST_TENSORS {
+                return Err(serde::de::Error::custom(format!("more than {MOST_TENSORS} tensors")));
             }
-            let mut entry = Entry {
-                name,
-                ..Entry::default()
-            };
+            let mut entry = Entry { name, ..Entry::default() };
             let fields = Fields::Tensor(&mut entry, self.findings);
             if map.next_value_seed(FieldsSeed(fields))? {
-                self.placed
-                    .extend(layout::place(entry, self.data_len, self.findings));
+                self.placed.extend(layout::place(entry, self.data_len, self.findings));
             }
         }
         Ok(())
@@ -252,13 +238,7 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
         f.write_str("an object")
     }
 
-    not_an_object!(
-        visit_bool(bool),
-        visit_u64(u64),
-        visit_i64(i64),
-        visit_f64(f64),
-        visit_str(&str)
-    );
+    not_an_object!(visit_bool(bool), visit_u64(u64), visit_i64(i64), visit_f64(f64), visit_str(&str));
 
     fn visit_unit<E: serde::de::Error>(self) -> Result<bool, E> {
         self.0.not_an_object(ShallowVisitor.visit_unit()?);

@@ -27,8 +27,8 @@ impl Index {
     /// Reads the index. Every entry that names no plain file is reported at once.
     pub fn read(path: &Path) -> Result<Self, LoadError> {
         let text = read_text(path, LONGEST_INDEX)?;
-        let raw: RawIndex = serde_json::from_str(&text)
-            .map_err(|error| LoadError::field(path, "weight_map", error.to_string()))?;
+        let raw: RawIndex =
+            serde_json::from_str(&text).map_err(|error| LoadError::field(path, "weight_map", error.to_string()))?;
         let mut findings = Findings::default();
         let mut weight_map = Vec::with_capacity(raw.weight_map.0.len());
         for (tensor, shard) in raw.weight_map.0 {
@@ -38,10 +38,7 @@ impl Index {
                     continue;
                 }
                 Shallow::Text(name) => {
-                    format!(
-                        "\"{}\" is not the name of a file beside the index",
-                        shown(&name)
-                    )
+                    format!("\"{}\" is not the name of a file beside the index", shown(&name))
                 }
                 other => format!("is {other}, not a file name"),
             };
@@ -54,56 +51,34 @@ impl Index {
             Ok(Self { weight_map })
         } else {
             let problems = findings.into_problems(path).collect();
-            Err(LoadError::Malformed {
-                problems,
-                help: JSON_HELP,
-            })
+            Err(LoadError::Malformed { problems, help: JSON_HELP })
         }
     }
 
     /// The file names of all shards, sorted.
     pub fn shards(&self) -> BTreeSet<&str> {
-        self.weight_map
-            .iter()
-            .map(|(_, shard)| shard.as_str())
-            .collect()
+        self.weight_map.iter().map(|(_, shard)| shard.as_str()).collect()
     }
 }
 
 /// A shard lies beside its index: a path out of the folder could name any file of the machine.
 fn is_plain(name: &str) -> bool {
     let mut parts = Path::new(name).components();
-    matches!(
-        (parts.next(), parts.next()),
-        (Some(Component::Normal(_)), None)
-    )
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
 }
 
 /// Reads a text file of at most `most` bytes.
 pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, LoadError> {
-    let unread = |source| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    };
+    let unread = |source| LoadError::Read { path: path.to_owned(), source };
     let about = std::fs::metadata(path).map_err(unread)?;
     if !about.is_file() {
         return Err(unread(std::io::Error::other("it is not a regular file")));
     }
     if about.len() > most {
-        return Err(LoadError::field(
-            path,
-            "size",
-            format!("{} bytes; at most {most} are read", about.len()),
-        ));
+        return Err(LoadError::field(path, "size", format!("{} bytes; at most {most} are read", about.len())));
     }
     let bytes = std::fs::read(path).map_err(unread)?;
-    String::from_utf8(bytes).map_err(|error| {
-        LoadError::field(
-            path,
-            "text",
-            format!("is not UTF-8: {}", error.utf8_error()),
-        )
-    })
+    String::from_utf8(bytes).map_err(|error| LoadError::field(path, "text", format!("is not UTF-8: {}", error.utf8_error())))
 }
 
 #[derive(Deserialize)]
@@ -128,9 +103,7 @@ impl<'de> Deserialize<'de> for Pairs {
                 let mut pairs = Vec::new();
                 while let Some(pair) = map.next_entry()? {
                     if pairs.len() == MOST_ENTRIES {
-                        return Err(serde::de::Error::custom(format!(
-                            "more than {MOST_ENTRIES} tensors"
-                        )));
+                        return Err(serde::de::Error::custom(format!("more than {MOST_ENTRIES} tensors")));
                     }
                     pairs.push(pair);
                 }

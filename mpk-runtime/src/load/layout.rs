@@ -25,41 +25,19 @@ pub(super) struct Placed {
 pub(super) fn place(entry: Entry, data_len: usize, findings: &mut Findings) -> Option<Placed> {
     let name = entry.name;
     let mut wrong = |field: &str, what: String| findings.add_in(&name, field, what);
-    let dtype = read_dtype(&entry.dtype)
-        .map_err(|what| wrong("dtype", what))
-        .ok();
-    let shape = read_shape(&entry.shape)
-        .map_err(|what| wrong("shape", what))
-        .ok();
-    let bytes = read_offsets(&entry.data_offsets, data_len)
-        .map_err(|what| wrong("data_offsets", what))
-        .ok();
+    let dtype = read_dtype(&entry.dtype).map_err(|what| wrong("dtype", what)).ok();
+    let shape = read_shape(&entry.shape).map_err(|what| wrong("shape", what)).ok();
+    let bytes = read_offsets(&entry.data_offsets, data_len).map_err(|what| wrong("data_offsets", what)).ok();
     let (dtype, shape, bytes) = (dtype?, shape?, bytes?);
     match byte_len(dtype, &shape) {
         None => {
-            wrong(
-                "shape",
-                format!(
-                    "{} {dtype} is no whole number of bytes in memory",
-                    Shape(&shape)
-                ),
-            );
+            wrong("shape", format!("{} {dtype} is no whole number of bytes in memory", Shape(&shape)));
         }
-        Some(len) if len != bytes.len() => wrong(
-            "data_offsets",
-            format!(
-                "{} bytes, but {dtype} {} takes {len}",
-                bytes.len(),
-                Shape(&shape)
-            ),
-        ),
+        Some(len) if len != bytes.len() => {
+            wrong("data_offsets", format!("{} bytes, but {dtype} {} takes {len}", bytes.len(), Shape(&shape)))
+        }
         Some(_) => {
-            return Some(Placed {
-                name,
-                dtype,
-                shape,
-                bytes,
-            });
+            return Some(Placed { name, dtype, shape, bytes });
         }
     }
     None
@@ -89,13 +67,9 @@ fn read_shape(value: &Shallow) -> Result<Box<[usize]>, String> {
         return Err(format!("is {value}, not a list"));
     };
     if *length > MOST_DIMS {
-        return Err(format!(
-            "has {length} dimensions; at most {MOST_DIMS} are read"
-        ));
+        return Err(format!("has {length} dimensions; at most {MOST_DIMS} are read"));
     }
-    dims.iter()
-        .map(|dim| whole(dim).map_err(|what| format!("holds {what}")))
-        .collect()
+    dims.iter().map(|dim| whole(dim).map_err(|what| format!("holds {what}"))).collect()
 }
 
 fn read_offsets(value: &Shallow, data_len: usize) -> Result<Range<usize>, String> {
@@ -113,26 +87,21 @@ fn read_offsets(value: &Shallow, data_len: usize) -> Result<Range<usize>, String
         return Err(format!("begins at {begin}, after its end at {end}"));
     }
     if end > data_len {
-        return Err(format!(
-            "ends at byte {end} of the data, but the file has only {data_len}"
-        ));
+        return Err(format!("ends at byte {end} of the data, but the file has only {data_len}"));
     }
     Ok(begin..end)
 }
 
 fn whole(value: &Shallow) -> Result<usize, String> {
     match value {
-        Shallow::Number(number) => usize::try_from(*number)
-            .map_err(|_| format!("{number}, more than this machine can address")),
+        Shallow::Number(number) => usize::try_from(*number).map_err(|_| format!("{number}, more than this machine can address")),
         other => Err(other.to_string()),
     }
 }
 
 /// The bytes of a tensor; `None` if they overflow an address, or end within a byte.
 fn byte_len(dtype: Dtype, shape: &[usize]) -> Option<usize> {
-    let elements = shape
-        .iter()
-        .try_fold(1usize, |product, &dim| product.checked_mul(dim))?;
+    let elements = shape.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim))?;
     let bits = elements.checked_mul(dtype.bitsize())?;
     bits.is_multiple_of(8).then_some(bits / 8)
 }
@@ -145,10 +114,7 @@ fn check_overlaps(placed: &[Placed], findings: &mut Findings) {
             && bytes.start < before.bytes.end
         {
             let other = shown(&before.name);
-            let what = format!(
-                "bytes {bytes:?} overlap those of {other}, {:?}",
-                before.bytes
-            );
+            let what = format!("bytes {bytes:?} overlap those of {other}, {:?}", before.bytes);
             findings.add_in(&tensor.name, "data_offsets", what);
         }
         if furthest.is_none_or(|before| bytes.end > before.bytes.end) {
@@ -162,18 +128,12 @@ fn check_holes(placed: &[Placed], data_len: usize, findings: &mut Findings) {
     let mut at = 0;
     for tensor in placed {
         if tensor.bytes.start > at {
-            let what = format!(
-                "bytes {at}..{} before it belong to no tensor",
-                tensor.bytes.start
-            );
+            let what = format!("bytes {at}..{} before it belong to no tensor", tensor.bytes.start);
             findings.add_in(&tensor.name, "data_offsets", what);
         }
         at = tensor.bytes.end;
     }
     if at < data_len {
-        findings.add(
-            "data",
-            format!("bytes {at}..{data_len} at its end belong to no tensor"),
-        );
+        findings.add("data", format!("bytes {at}..{data_len} at its end belong to no tensor"));
     }
 }

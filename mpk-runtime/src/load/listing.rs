@@ -9,11 +9,7 @@ const LONGEST_NAME: usize = 160;
 /// A name out of a file, safe to print: control characters are escaped and an absurd length is cut.
 pub(super) fn shown(name: &str) -> String {
     let mut chars = name.chars();
-    let mut text: String = chars
-        .by_ref()
-        .take(LONGEST_NAME)
-        .flat_map(printable)
-        .collect();
+    let mut text: String = chars.by_ref().take(LONGEST_NAME).flat_map(printable).collect();
     if chars.next().is_some() {
         text.push('…');
     }
@@ -21,11 +17,7 @@ pub(super) fn shown(name: &str) -> String {
 }
 
 fn printable(c: char) -> Vec<char> {
-    if c.is_control() {
-        c.escape_default().collect()
-    } else {
-        vec![c]
-    }
+    if c.is_control() { c.escape_default().collect() } else { vec![c] }
 }
 
 /// A shape as users write it: `[512, 192]`.
@@ -65,12 +57,7 @@ pub(super) fn fold_numbered(lines: Vec<String>) -> Vec<String> {
             Some(&at) if same && groups[at].foldable => groups[at].add(line, &numbers),
             _ => {
                 by_pattern.insert(pattern.clone(), groups.len());
-                let mut group = Group {
-                    pattern,
-                    foldable: same,
-                    numbers: Vec::new(),
-                    lines: Vec::new(),
-                };
+                let mut group = Group { pattern, foldable: same, numbers: Vec::new(), lines: Vec::new() };
                 group.add(line, &numbers);
                 groups.push(group);
             }
@@ -97,10 +84,7 @@ impl Group {
         if self.lines.len() < 3 {
             return self.lines;
         }
-        vec![
-            self.pattern
-                .replace(HOLE, &format!("{{{}}}", ranges(self.numbers))),
-        ]
+        vec![self.pattern.replace(HOLE, &format!("{{{}}}", ranges(self.numbers)))]
     }
 }
 
@@ -148,13 +132,7 @@ mod tests {
 
     #[test]
     fn layers_fold_into_ranges() {
-        let lines = [
-            "l.0.a [3]",
-            "norm [3]",
-            "l.1.a [3]",
-            "l.2.a [3]",
-            "l.9.a [3]",
-        ];
+        let lines = ["l.0.a [3]", "norm [3]", "l.1.a [3]", "l.2.a [3]", "l.9.a [3]"];
         assert_eq!(fold(&lines), ["l.{0-2,9}.a [3]", "norm [3]"]);
     }
 
@@ -166,17 +144,9 @@ mod tests {
 
     #[test]
     fn numbers_fold_only_together() {
-        let together = [
-            "l.0.a: near l.0.b",
-            "l.1.a: near l.1.b",
-            "l.2.a: near l.2.b",
-        ];
+        let together = ["l.0.a: near l.0.b", "l.1.a: near l.1.b", "l.2.a: near l.2.b"];
         assert_eq!(fold(&together), ["l.{0-2}.a: near l.{0-2}.b"]);
-        let apart = [
-            "l.0.a: near l.1.b",
-            "l.1.a: near l.2.b",
-            "l.2.a: near l.3.b",
-        ];
+        let apart = ["l.0.a: near l.1.b", "l.1.a: near l.2.b", "l.2.a: near l.3.b"];
         assert_eq!(fold(&apart), apart);
     }
 

@@ -28,12 +28,7 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_message(label.to_owned());
-        Self {
-            bar,
-            started: Instant::now(),
-            seen: std::io::stderr().is_terminal(),
-            shown: false,
-        }
+        Self { bar, started: Instant::now(), seen: std::io::stderr().is_terminal(), shown: false }
     }
 
     /// Says that `done` of `total` bytes are dealt with.

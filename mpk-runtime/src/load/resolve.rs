@@ -31,16 +31,9 @@ impl Checkpoint {
         let mut used = vec![false; self.ids().count()];
         let mut ids = Vec::with_capacity(wants.len());
         let mut misses = Vec::new();
-        let mut near = NearNames {
-            checkpoint: self,
-            comparisons_left: MOST_COMPARISONS,
-        };
+        let mut near = NearNames { checkpoint: self, comparisons_left: MOST_COMPARISONS };
         for want in wants {
-            let existing: Vec<TensorId> = want
-                .names
-                .iter()
-                .filter_map(|name| self.find(name))
-                .collect();
+            let existing: Vec<TensorId> = want.names.iter().filter_map(|name| self.find(name)).collect();
             for id in &existing {
                 used[id.0] = true;
             }
@@ -54,21 +47,13 @@ impl Checkpoint {
                     Some(found) => found,
                 },
             };
-            misses.push(Miss {
-                names: want.names.clone(),
-                shape: want.shape.clone(),
-                found,
-            });
+            misses.push(Miss { names: want.names.clone(), shape: want.shape.clone(), found });
         }
         let unused = self.unused(&used, extras);
         if misses.is_empty() && unused.is_empty() {
             Ok(ids)
         } else {
-            Err(LoadError::Mismatch {
-                dir: self.dir().to_owned(),
-                misses,
-                unused,
-            })
+            Err(LoadError::Mismatch { dir: self.dir().to_owned(), misses, unused })
         }
     }
 
@@ -76,10 +61,7 @@ impl Checkpoint {
         let tensor = self.tensor(id);
         let name = tensor.name().to_owned();
         if tensor.shape() != want.shape {
-            return Some(Found::Shape {
-                name,
-                shape: tensor.shape().to_vec(),
-            });
+            return Some(Found::Shape { name, shape: tensor.shape().to_vec() });
         }
         match tensor.dtype() {
             Dtype::BF16 | Dtype::F16 | Dtype::F32 => None,
@@ -88,17 +70,10 @@ impl Checkpoint {
     }
 
     fn unused(&self, used: &[bool], extras: &[String]) -> Vec<Unused> {
-        let tensors = self
-            .ids()
-            .filter(|id| !used[id.0])
-            .map(|id| self.tensor(id));
+        let tensors = self.ids().filter(|id| !used[id.0]).map(|id| self.tensor(id));
         tensors
             .filter(|tensor| !extras.iter().any(|extra| matches(extra, tensor.name())))
-            .map(|tensor| Unused {
-                name: tensor.name().to_owned(),
-                shape: tensor.shape().to_vec(),
-                dtype: tensor.dtype(),
-            })
+            .map(|tensor| Unused { name: tensor.name().to_owned(), shape: tensor.shape().to_vec(), dtype: tensor.dtype() })
             .collect()
     }
 }
@@ -107,9 +82,7 @@ impl Checkpoint {
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
-        Some((start, end)) => name
-            .strip_prefix(start)
-            .is_some_and(|rest| rest.ends_with(end)),
+        Some((start, end)) => name.strip_prefix(start).is_some_and(|rest| rest.ends_with(end)),
     }
 }
 
@@ -147,17 +120,13 @@ impl NearNames<'_> {
         }
         let (.., id) = best?;
         let tensor = self.checkpoint.tensor(id);
-        Some(Nearest {
-            name: tensor.name().to_owned(),
-            shape: tensor.shape().to_vec(),
-        })
+        Some(Nearest { name: tensor.name().to_owned(), shape: tensor.shape().to_vec() })
     }
 }
 
 /// The components of a name that are numbers: its layer, its expert.
 fn numbers(name: &str) -> impl Iterator<Item = &str> {
-    name.split('.')
-        .filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
+    name.split('.').filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The edit distance in bytes. Names of one checkpoint share long ends, which need no table.
@@ -165,12 +134,7 @@ fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let start = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[start..], &b[start..]);
-    let end = a
-        .iter()
-        .rev()
-        .zip(b.iter().rev())
-        .take_while(|(x, y)| x == y)
-        .count();
+    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[..a.len() - end], &b[..b.len() - end]);
     // The table row by row: `row[j]` is the distance of the rows read so far to the first `j` bytes of `b`.
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -192,12 +156,7 @@ mod tests {
 
     #[test]
     fn distances() {
-        let cases = [
-            ("", "", 0),
-            ("abc", "", 3),
-            ("kitten", "sitting", 3),
-            ("flaw", "lawn", 2),
-        ];
+        let cases = [("", "", 0), ("abc", "", 3), ("kitten", "sitting", 3), ("flaw", "lawn", 2)];
         for (a, b, expected) in cases {
             assert_eq!(distance(a, b), expected, "{a} {b}");
             assert_eq!(distance(b, a), expected, "{b} {a}");

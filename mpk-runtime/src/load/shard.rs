@@ -28,58 +28,35 @@ impl Shard {
     pub fn open(path: &Path, problems: &mut Vec<Problem>) -> Option<(Self, Vec<Placed>)> {
         let mut findings = Findings::default();
         let opened = Self::check(path, &mut findings);
-        let opened = opened
-            .map_err(|(field, what)| findings.add(field, what))
-            .ok();
+        let opened = opened.map_err(|(field, what)| findings.add(field, what)).ok();
         let whole = findings.is_empty();
         problems.extend(findings.into_problems(path));
         opened.filter(|_| whole)
     }
 
     /// `Err` is a problem that ends the reading.
-    fn check(
-        path: &Path,
-        findings: &mut Findings,
-    ) -> Result<(Self, Vec<Placed>), (&'static str, String)> {
+    fn check(path: &Path, findings: &mut Findings) -> Result<(Self, Vec<Placed>), (&'static str, String)> {
         let map = map_file(path).map_err(|error| ("file", format!("cannot be read: {error}")))?;
-        let (length, rest) = map.split_first_chunk::<8>().ok_or_else(|| {
-            (
-                "header length",
-                format!("the file has {} bytes; the length takes 8", map.len()),
-            )
-        })?;
+        let (length, rest) = map
+            .split_first_chunk::<8>()
+            .ok_or_else(|| ("header length", format!("the file has {} bytes; the length takes 8", map.len())))?;
         let length = u64::from_le_bytes(*length);
         if length > LONGEST_HEADER {
-            let what = format!(
-                "{length} bytes, more than the {LONGEST_HEADER} allowed: this is no safetensors file"
-            );
+            let what = format!("{length} bytes, more than the {LONGEST_HEADER} allowed: this is no safetensors file");
             return Err(("header length", what));
         }
-        let split = usize::try_from(length)
-            .ok()
-            .and_then(|length| rest.split_at_checked(length));
+        let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
         let (json, data) = split.ok_or_else(|| {
             let what = format!("{length} bytes, but only {} follow in the file", rest.len());
             ("header length", what)
         })?;
-        let json = std::str::from_utf8(json).map_err(|error| {
-            (
-                "header",
-                format!("is not UTF-8 from its byte {} on", error.valid_up_to()),
-            )
-        })?;
+        let json = std::str::from_utf8(json)
+            .map_err(|error| ("header", format!("is not UTF-8 from its byte {} on", error.valid_up_to())))?;
         let mut placed = header::parse(json, data.len(), findings)
             .map_err(|error| ("header", format!("is not the JSON expected: {error}")))?;
         layout::check_tiling(&mut placed, data.len(), findings);
         let data = map.len() - data.len();
-        Ok((
-            Self {
-                path: path.to_owned(),
-                map,
-                data,
-            },
-            placed,
-        ))
+        Ok((Self { path: path.to_owned(), map, data }, placed))
     }
 
     /// The bytes of a tensor that this file placed.

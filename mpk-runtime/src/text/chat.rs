@@ -24,10 +24,7 @@ pub struct Message {
 impl Message {
     /// A message of `role` that says `content`.
     pub fn new(role: impl Into<String>, content: impl Into<String>) -> Self {
-        Self {
-            role: role.into(),
-            content: content.into(),
-        }
+        Self { role: role.into(), content: content.into() }
     }
 }
 
@@ -56,11 +53,7 @@ impl ChatTemplate {
     /// Reads the template of the folder `dir`.
     pub fn open(dir: &Path) -> Result<Self, TextError> {
         let config_path = dir.join(CONFIG);
-        let config = if config_path.exists() {
-            crate::load::read_object(&config_path)?
-        } else {
-            serde_json::Map::new()
-        };
+        let config = if config_path.exists() { crate::load::read_object(&config_path)? } else { serde_json::Map::new() };
         let file = dir.join("chat_template.jinja");
         let source = if file.exists() {
             crate::load::read_text(&file, LONGEST)?
@@ -71,35 +64,17 @@ impl ChatTemplate {
             }
         };
         let mut environment = environment();
-        environment
-            .add_template_owned(NAME, source)
-            .map_err(|error| failed(dir, &error))?;
-        let tokens = TOKENS
-            .into_iter()
-            .filter_map(|name| Some((name, token_text(config.get(name)?)?)))
-            .collect();
-        Ok(Self {
-            dir: dir.to_owned(),
-            environment,
-            tokens,
-        })
+        environment.add_template_owned(NAME, source).map_err(|error| failed(dir, &error))?;
+        let tokens = TOKENS.into_iter().filter_map(|name| Some((name, token_text(config.get(name)?)?))).collect();
+        Ok(Self { dir: dir.to_owned(), environment, tokens })
     }
 
     /// Renders `messages` and the opening of the answer.
     pub fn render(&self, messages: &[Message]) -> Result<String, TextError> {
-        let tokens: Value = self
-            .tokens
-            .iter()
-            .map(|(name, text)| (*name, text.as_str()))
-            .collect();
+        let tokens: Value = self.tokens.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let variables = context! { messages, add_generation_prompt => true, ..tokens };
-        let template = self
-            .environment
-            .get_template(NAME)
-            .map_err(|error| failed(&self.dir, &error))?;
-        template
-            .render(variables)
-            .map_err(|error| failed(&self.dir, &error))
+        let template = self.environment.get_template(NAME).map_err(|error| failed(&self.dir, &error))?;
+        template.render(variables).map_err(|error| failed(&self.dir, &error))
     }
 }
 
@@ -134,10 +109,7 @@ fn pick(dir: &Path, path: &Path, value: &serde_json::Value) -> Result<String, Te
 
 /// A special token is a string, or an object that holds it with its options.
 fn token_text(value: &serde_json::Value) -> Option<String> {
-    value
-        .as_str()
-        .or_else(|| value.get("content")?.as_str())
-        .map(str::to_owned)
+    value.as_str().or_else(|| value.get("content")?.as_str()).map(str::to_owned)
 }
 
 /// Jinja as transformers sets it up for chat templates.
@@ -150,8 +122,7 @@ fn environment() -> Environment<'static> {
         Err::<Value, _>(minijinja::Error::new(ErrorKind::InvalidOperation, message))
     });
     environment.add_function("strftime_now", |format: String| {
-        date::format(&format, SystemTime::now())
-            .map_err(|what| minijinja::Error::new(ErrorKind::InvalidOperation, what))
+        date::format(&format, SystemTime::now()).map_err(|what| minijinja::Error::new(ErrorKind::InvalidOperation, what))
     });
     environment.add_filter("tojson", tojson);
     environment
@@ -175,9 +146,7 @@ fn tojson(value: Value, options: Kwargs) -> Result<Value, minijinja::Error> {
         }
         None => value.serialize(&mut Serializer::with_formatter(&mut json, Spaced)),
     };
-    let invalid = |error: &dyn std::fmt::Display| {
-        minijinja::Error::new(ErrorKind::InvalidOperation, format!("tojson: {error}"))
-    };
+    let invalid = |error: &dyn std::fmt::Display| minijinja::Error::new(ErrorKind::InvalidOperation, format!("tojson: {error}"));
     written.map_err(|error| invalid(&error))?;
     let json = String::from_utf8(json).map_err(|error| invalid(&error))?;
     Ok(Value::from_safe_string(json))
@@ -187,40 +156,23 @@ fn tojson(value: Value, options: Kwargs) -> Result<Value, minijinja::Error> {
 struct Spaced;
 
 impl Formatter for Spaced {
-    fn begin_array_value<W: ?Sized + std::io::Write>(
-        &mut self,
-        out: &mut W,
-        first: bool,
-    ) -> std::io::Result<()> {
+    fn begin_array_value<W: ?Sized + std::io::Write>(&mut self, out: &mut W, first: bool) -> std::io::Result<()> {
         out.write_all(if first { b"" } else { b", " })
     }
 
-    fn begin_object_key<W: ?Sized + std::io::Write>(
-        &mut self,
-        out: &mut W,
-        first: bool,
-    ) -> std::io::Result<()> {
+    fn begin_object_key<W: ?Sized + std::io::Write>(&mut self, out: &mut W, first: bool) -> std::io::Result<()> {
         out.write_all(if first { b"" } else { b", " })
     }
 
-    fn begin_object_value<W: ?Sized + std::io::Write>(
-        &mut self,
-        out: &mut W,
-    ) -> std::io::Result<()> {
+    fn begin_object_value<W: ?Sized + std::io::Write>(&mut self, out: &mut W) -> std::io::Result<()> {
         out.write_all(b": ")
     }
 }
 
 fn no_template(dir: &Path, names: Vec<String>) -> TextError {
-    TextError::NoTemplate {
-        dir: dir.to_owned(),
-        names,
-    }
+    TextError::NoTemplate { dir: dir.to_owned(), names }
 }
 
 fn failed(dir: &Path, error: &minijinja::Error) -> TextError {
-    TextError::Template {
-        dir: dir.to_owned(),
-        reason: error.to_string(),
-    }
+    TextError::Template { dir: dir.to_owned(), reason: error.to_string() }
 }

@@ -2,36 +2,14 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
+const MONTHS: [&str; 12] =
+    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
 
-const DAYS: [&str; 7] = [
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-];
+const DAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 
 /// Writes the time `at` as `format` says. An error names the directive that is not known.
 pub(super) fn format(format: &str, at: SystemTime) -> Result<String, String> {
-    let seconds = at
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
+    let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = civil(days);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
@@ -52,11 +30,7 @@ pub(super) fn format(format: &str, at: SystemTime) -> Result<String, String> {
             directive = chars.next();
         }
         let two = |number: u64| {
-            if padded {
-                format!("{number:02}")
-            } else {
-                number.to_string()
-            }
+            if padded { format!("{number:02}") } else { number.to_string() }
         };
         text.push_str(&match directive {
             Some('Y') => year.to_string(),
@@ -85,16 +59,11 @@ fn civil(days: u64) -> (u64, u64, u64) {
     // Years from March on, so that the leap day comes last; 719,468 days lie between 1 March 0 and 1 January 1970.
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
     (400 * era + year_of_era + u64::from(month <= 2), month, day)
 }
 
@@ -115,10 +84,7 @@ mod tests {
         assert_eq!(at(0, long), "Thursday 01 January 1970 00:00:00");
         assert_eq!(at(951_827_696, long), "Tuesday 29 February 2000 12:34:56");
         assert_eq!(at(1_721_952_000, "%d %b %Y"), "26 Jul 2024");
-        assert_eq!(
-            at(4_107_542_399, "%a %-d/%m/%y %I %p %%"),
-            "Sun 28/02/00 11 PM %"
-        );
+        assert_eq!(at(4_107_542_399, "%a %-d/%m/%y %I %p %%"), "Sun 28/02/00 11 PM %");
     }
 
     #[test]

@@ -63,9 +63,7 @@ pub enum TextError {
     },
 
     /// The tokenizer refused a text or ids.
-    #[error(
-        "the tokenizer failed: {reason}\n  = help: give the prompt as token ids instead of text"
-    )]
+    #[error("the tokenizer failed: {reason}\n  = help: give the prompt as token ids instead of text")]
     Failed {
         /// What the tokenizers library said.
         reason: String,
@@ -73,9 +71,5 @@ pub enum TextError {
 }
 
 fn only(names: &[String]) -> String {
-    if names.is_empty() {
-        String::new()
-    } else {
-        format!(" (only the named {})", names.join(", "))
-    }
+    if names.is_empty() { String::new() } else { format!(" (only the named {})", names.join(", ")) }
 }

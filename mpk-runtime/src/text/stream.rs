@@ -22,12 +22,7 @@ pub struct TextStream<'a> {
 impl<'a> TextStream<'a> {
     pub(super) fn new(tokenizer: &'a Tokenizer, prompt: &[u32], skip_special: bool) -> Self {
         let ids = prompt[prompt.len().saturating_sub(CONTEXT)..].to_vec();
-        Self {
-            tokenizer,
-            skip_special,
-            given: ids.len(),
-            ids,
-        }
+        Self { tokenizer, skip_special, given: ids.len(), ids }
     }
 
     /// Takes the next id. Returns the text that it completes, if any.

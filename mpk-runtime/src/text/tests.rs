@@ -8,9 +8,7 @@ use serde::Deserialize;
 use super::{Message, TextError, Tokenizer};
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../examples")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name)
 }
 
 #[derive(Deserialize)]
@@ -49,12 +47,7 @@ fn prompts_give_the_reference_ids() {
         let ids = match &case.messages {
             Some(messages) => {
                 chats += 1;
-                assert_eq!(
-                    tokenizer.chat(messages).unwrap(),
-                    case.prompt,
-                    "{}",
-                    case.id
-                );
+                assert_eq!(tokenizer.chat(messages).unwrap(), case.prompt, "{}", case.id);
                 tokenizer.encode_chat(messages).unwrap()
             }
             None => tokenizer.encode(&case.prompt, true).unwrap(),
@@ -84,10 +77,7 @@ fn special_tokens_can_be_left_out() {
     for_each_case(|tokenizer, case| {
         if case.id == "chat" {
             let text = tokenizer.decode(&case.output_ids, true).unwrap();
-            assert_eq!(
-                Some(text.as_str()),
-                case.output_text.strip_suffix("<|im_end|>")
-            );
+            assert_eq!(Some(text.as_str()), case.output_text.strip_suffix("<|im_end|>"));
         }
     });
 }
@@ -99,14 +89,8 @@ fn a_character_of_several_tokens_comes_out_whole() {
     let ids = tokenizer.encode(text, false).unwrap();
     let mut stream = tokenizer.stream(&[], true);
     let pieces: Vec<String> = ids.iter().filter_map(|&id| stream.push(id)).collect();
-    assert!(
-        pieces.len() < ids.len(),
-        "no character was split by this tokenizer: {pieces:?}"
-    );
-    assert!(
-        pieces.iter().all(|piece| !piece.contains('\u{fffd}')),
-        "{pieces:?}"
-    );
+    assert!(pieces.len() < ids.len(), "no character was split by this tokenizer: {pieces:?}");
+    assert!(pieces.iter().all(|piece| !piece.contains('\u{fffd}')), "{pieces:?}");
     // The tokenizer composes characters (NFC).
     assert_eq!(pieces.concat(), "naïve 名 🦀🦀, é end");
     assert_eq!(stream.finish(), None);
@@ -117,10 +101,7 @@ fn an_incomplete_character_comes_at_the_end_only() {
     let tokenizer = Tokenizer::open(&fixture("tiny-qwen3")).unwrap();
     let ids = tokenizer.encode("a🦀", false).unwrap();
     let mut stream = tokenizer.stream(&[], true);
-    let pieces: Vec<String> = ids[..ids.len() - 1]
-        .iter()
-        .filter_map(|&id| stream.push(id))
-        .collect();
+    let pieces: Vec<String> = ids[..ids.len() - 1].iter().filter_map(|&id| stream.push(id)).collect();
     assert_eq!(pieces, ["a"]);
     assert_eq!(stream.finish().as_deref(), Some("\u{fffd}"));
 }
@@ -137,11 +118,7 @@ fn an_id_without_a_token_gives_no_text() {
 /// A folder with the tokenizer of a fixture and this `tokenizer_config.json`.
 fn with_config(config: &serde_json::Value) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    fs::copy(
-        fixture("tiny-qwen3").join("tokenizer.json"),
-        dir.path().join("tokenizer.json"),
-    )
-    .unwrap();
+    fs::copy(fixture("tiny-qwen3").join("tokenizer.json"), dir.path().join("tokenizer.json")).unwrap();
     fs::write(dir.path().join("tokenizer_config.json"), config.to_string()).unwrap();
     dir
 }
@@ -157,11 +134,7 @@ fn render(template: &str) -> Result<String, String> {
         Message::new("assistant", "<think>\nhm\n</think>\n\nHi"),
     ];
     let rendered = Tokenizer::open(dir.path()).and_then(|tokenizer| tokenizer.chat(&messages));
-    rendered.map_err(|error| {
-        error
-            .to_string()
-            .replace(&dir.path().display().to_string(), "DIR")
-    })
+    rendered.map_err(|error| error.to_string().replace(&dir.path().display().to_string(), "DIR"))
 }
 
 /// Expected is what Python's Jinja2 renders, set up as transformers sets it up for chat templates.
@@ -173,49 +146,19 @@ fn templates_render_as_in_transformers() {
             "{% for m in messages %}\n  {% if true %}\n{{ m.role }}\n  {% endif %}\n{% endfor %}\nend",
             "system\nuser\nassistant\nend",
         ),
-        (
-            "{{ bos_token }}|{{ eos_token }}|{{ pad_token }}|{{ unk_token }}",
-            "<s>|</s>||",
-        ),
-        (
-            "{% if add_generation_prompt %}go{% endif %}{% if tools %}tools{% endif %}",
-            "go",
-        ),
+        ("{{ bos_token }}|{{ eos_token }}|{{ pad_token }}|{{ unk_token }}", "<s>|</s>||"),
+        ("{% if add_generation_prompt %}go{% endif %}{% if tools %}tools{% endif %}", "go"),
         // Python's string methods and slices.
-        (
-            "{{ messages[-1].content.split('</think>')[-1].lstrip('\\n') }}",
-            "Hi",
-        ),
-        (
-            "{{ messages[1]['content'].strip().upper() }}{{ messages[1].content | trim }}",
-            "HELLOHello",
-        ),
-        (
-            "{% for m in messages[::-1] %}{{ m.role[0] }}{{ loop.index0 }}{% endfor %}",
-            "a0u1s2",
-        ),
-        (
-            "{{ messages[0].content.startswith('Be') and messages[1:] | length == 2 }}",
-            "True",
-        ),
-        (
-            "{%- set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}",
-            "3",
-        ),
-        (
-            "{{ enable_thinking is defined and enable_thinking is false }}",
-            "False",
-        ),
-        (
-            "{{ messages[0] | tojson }}",
-            "{\"role\": \"system\", \"content\": \"Be <brief>.\"}",
-        ),
+        ("{{ messages[-1].content.split('</think>')[-1].lstrip('\\n') }}", "Hi"),
+        ("{{ messages[1]['content'].strip().upper() }}{{ messages[1].content | trim }}", "HELLOHello"),
+        ("{% for m in messages[::-1] %}{{ m.role[0] }}{{ loop.index0 }}{% endfor %}", "a0u1s2"),
+        ("{{ messages[0].content.startswith('Be') and messages[1:] | length == 2 }}", "True"),
+        ("{%- set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}", "3"),
+        ("{{ enable_thinking is defined and enable_thinking is false }}", "False"),
+        ("{{ messages[0] | tojson }}", "{\"role\": \"system\", \"content\": \"Be <brief>.\"}"),
         ("{{ [1, 'é'] | tojson(indent=2) }}", "[\n  1,\n  \"é\"\n]"),
         ("{{ strftime_now('%Y') | int > 2024 }}", "True"),
-        (
-            "{% macro f(x) %}({{ x }}){% endmacro %}{{ f(messages[1].role) }}",
-            "(user)",
-        ),
+        ("{% macro f(x) %}({{ x }}){% endmacro %}{{ f(messages[1].role) }}", "(user)"),
     ];
     for (template, expected) in cases {
         assert_eq!(render(template).as_deref(), Ok(expected), "{template}");
@@ -227,65 +170,30 @@ fn a_template_that_fails_says_why() {
     let error = render("{{ raise_exception('roles must alternate') }}").unwrap_err();
     let expected = "the chat template of DIR failed: invalid operation: roles must alternate";
     assert!(error.starts_with(expected), "{error}");
-    assert!(
-        error.contains("\n  = help: check the order and roles of the messages"),
-        "{error}"
-    );
+    assert!(error.contains("\n  = help: check the order and roles of the messages"), "{error}");
     let error = render("{% if %}").unwrap_err();
-    assert!(
-        error.starts_with("the chat template of DIR failed: syntax error"),
-        "{error}"
-    );
+    assert!(error.starts_with("the chat template of DIR failed: syntax error"), "{error}");
 }
 
 #[test]
 fn templates_come_from_three_places() {
     let messages = [Message::new("user", "x")];
-    let named =
-        |name| serde_json::json!({ "chat_template": [{ "name": name, "template": "named" }] });
+    let named = |name| serde_json::json!({ "chat_template": [{ "name": name, "template": "named" }] });
     let dir = with_config(&named("default"));
-    assert_eq!(
-        Tokenizer::open(dir.path())
-            .unwrap()
-            .chat(&messages)
-            .unwrap(),
-        "named"
-    );
+    assert_eq!(Tokenizer::open(dir.path()).unwrap().chat(&messages).unwrap(), "named");
     fs::write(dir.path().join("chat_template.jinja"), "of a file").unwrap();
-    assert_eq!(
-        Tokenizer::open(dir.path())
-            .unwrap()
-            .chat(&messages)
-            .unwrap(),
-        "of a file"
-    );
+    assert_eq!(Tokenizer::open(dir.path()).unwrap().chat(&messages).unwrap(), "of a file");
 
     let dir = with_config(&named("tool_use"));
-    let error = Tokenizer::open(dir.path())
-        .unwrap()
-        .chat(&messages)
-        .unwrap_err();
-    assert!(
-        error.to_string().contains("(only the named tool_use)"),
-        "{error}"
-    );
+    let error = Tokenizer::open(dir.path()).unwrap().chat(&messages).unwrap_err();
+    assert!(error.to_string().contains("(only the named tool_use)"), "{error}");
     let dir = with_config(&serde_json::json!({}));
-    let error = Tokenizer::open(dir.path())
-        .unwrap()
-        .chat(&messages)
-        .unwrap_err();
+    let error = Tokenizer::open(dir.path()).unwrap().chat(&messages).unwrap_err();
     assert!(matches!(error, TextError::NoTemplate { .. }), "{error}");
     let dir = with_config(&serde_json::json!({ "chat_template": 3 }));
     // A template that cannot be used is no reason to refuse plain text.
-    let error = Tokenizer::open(dir.path())
-        .unwrap()
-        .chat(&messages)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("tokenizer_config.json: chat_template: neither"),
-        "{error}"
-    );
+    let error = Tokenizer::open(dir.path()).unwrap().chat(&messages).unwrap_err().to_string();
+    assert!(error.contains("tokenizer_config.json: chat_template: neither"), "{error}");
 }
 
 #[test]
@@ -300,8 +208,5 @@ fn a_missing_tokenizer_points_to_ids() {
     assert_eq!(error, expected);
     fs::write(dir.path().join("tokenizer.json"), "{\"model\": 3}").unwrap();
     let error = Tokenizer::open(dir.path()).unwrap_err().to_string();
-    assert!(
-        error.starts_with("MPK-L0304: ") && error.contains("tokenizer.json: not a tokenizer: "),
-        "{error}"
-    );
+    assert!(error.starts_with("MPK-L0304: ") && error.contains("tokenizer.json: not a tokenizer: "), "{error}");
 }

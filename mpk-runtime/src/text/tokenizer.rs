@@ -24,20 +24,11 @@ impl Tokenizer {
     pub fn open(dir: &Path) -> Result<Self, TextError> {
         let path = dir.join("tokenizer.json");
         if !path.is_file() {
-            return Err(TextError::NoTokenizer {
-                dir: dir.to_owned(),
-            });
+            return Err(TextError::NoTokenizer { dir: dir.to_owned() });
         }
         let inner =
-            tokenizers::Tokenizer::from_file(&path).map_err(|error| TextError::Tokenizer {
-                path,
-                reason: error.to_string(),
-            })?;
-        Ok(Self {
-            dir: dir.to_owned(),
-            inner,
-            chat: OnceLock::new(),
-        })
+            tokenizers::Tokenizer::from_file(&path).map_err(|error| TextError::Tokenizer { path, reason: error.to_string() })?;
+        Ok(Self { dir: dir.to_owned(), inner, chat: OnceLock::new() })
     }
 
     /// The number of ids, special tokens included. A model's vocabulary may be padded beyond it.
@@ -98,7 +89,5 @@ impl Tokenizer {
 }
 
 fn failed(error: tokenizers::Error) -> TextError {
-    TextError::Failed {
-        reason: error.to_string(),
-    }
+    TextError::Failed { reason: error.to_string() }
 }

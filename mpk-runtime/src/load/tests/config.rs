@@ -20,44 +20,16 @@ fn both_spellings_become_one() {
     let llama3 = json!({ "factor": 8.0, "rope_type": "llama3" });
     let cases = [
         // The hub's older form.
-        (
-            json!({ "rope_theta": 5e5, "rope_scaling": null }),
-            5e5,
-            Value::Null,
-        ),
+        (json!({ "rope_theta": 5e5, "rope_scaling": null }), 5e5, Value::Null),
         (json!({ "rope_theta": 500000 }), 5e5, Value::Null),
-        (
-            json!({ "rope_theta": 5e5, "rope_scaling": llama3 }),
-            5e5,
-            llama3.clone(),
-        ),
-        (
-            json!({ "rope_theta": 5e5, "rope_scaling": { "type": "llama3", "factor": 8.0 } }),
-            5e5,
-            llama3.clone(),
-        ),
-        (
-            json!({ "rope_theta": 5e5, "rope_scaling": { "type": "x", "rope_type": "default" } }),
-            5e5,
-            Value::Null,
-        ),
+        (json!({ "rope_theta": 5e5, "rope_scaling": llama3 }), 5e5, llama3.clone()),
+        (json!({ "rope_theta": 5e5, "rope_scaling": { "type": "llama3", "factor": 8.0 } }), 5e5, llama3.clone()),
+        (json!({ "rope_theta": 5e5, "rope_scaling": { "type": "x", "rope_type": "default" } }), 5e5, Value::Null),
         (json!({}), 1e4, Value::Null),
         // transformers 5.
-        (
-            json!({ "rope_parameters": { "rope_theta": 5e5, "rope_type": "default" } }),
-            5e5,
-            Value::Null,
-        ),
-        (
-            json!({ "rope_parameters": { "rope_theta": 5e5, "rope_type": "llama3", "factor": 8.0 } }),
-            5e5,
-            llama3.clone(),
-        ),
-        (
-            json!({ "rope_parameters": { "rope_theta": 5e5 }, "rope_theta": 500000 }),
-            5e5,
-            Value::Null,
-        ),
+        (json!({ "rope_parameters": { "rope_theta": 5e5, "rope_type": "default" } }), 5e5, Value::Null),
+        (json!({ "rope_parameters": { "rope_theta": 5e5, "rope_type": "llama3", "factor": 8.0 } }), 5e5, llama3.clone()),
+        (json!({ "rope_parameters": { "rope_theta": 5e5 }, "rope_theta": 500000 }), 5e5, Value::Null),
     ];
     for (config, theta, scaling) in cases {
         let read = read(&config.to_string()).unwrap();
@@ -65,15 +37,9 @@ fn both_spellings_become_one() {
         assert_eq!(read["rope_scaling"], scaling, "{config}");
         assert!(read.get("rope_parameters").is_none());
     }
-    for config in [
-        json!({ "torch_dtype": "bfloat16" }),
-        json!({ "dtype": "bfloat16" }),
-    ] {
+    for config in [json!({ "torch_dtype": "bfloat16" }), json!({ "dtype": "bfloat16" })] {
         let read = read(&config.to_string()).unwrap();
-        assert_eq!(
-            (&read["dtype"], read.get("torch_dtype")),
-            (&json!("bfloat16"), None)
-        );
+        assert_eq!((&read["dtype"], read.get("torch_dtype")), (&json!("bfloat16"), None));
     }
     let partial = r#"{"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5}}"#;
     assert_eq!(read(partial).unwrap()["partial_rotary_factor"], json!(0.5));
@@ -83,27 +49,12 @@ fn both_spellings_become_one() {
 fn wrong_configs_name_the_field() {
     let cases = [
         ("[]", "text: is not a JSON object"),
-        (
-            "{",
-            "text: is not JSON: EOF while parsing an object at line 1 column 1",
-        ),
-        (
-            r#"{"rope_theta": "x"}"#,
-            "rope_theta: \"x\" is not a number above 0",
-        ),
-        (
-            r#"{"rope_theta": 0}"#,
-            "rope_theta: 0 is not a number above 0",
-        ),
+        ("{", "text: is not JSON: EOF while parsing an object at line 1 column 1"),
+        (r#"{"rope_theta": "x"}"#, "rope_theta: \"x\" is not a number above 0"),
+        (r#"{"rope_theta": 0}"#, "rope_theta: 0 is not a number above 0"),
         (r#"{"rope_scaling": 3}"#, "rope_scaling: 3 is not an object"),
-        (
-            r#"{"rope_scaling": {"factor": 3}}"#,
-            "rope_scaling.rope_type: missing",
-        ),
-        (
-            r#"{"rope_scaling": {"type": 3}}"#,
-            "rope_scaling.rope_type: 3 is not a name",
-        ),
+        (r#"{"rope_scaling": {"factor": 3}}"#, "rope_scaling.rope_type: missing"),
+        (r#"{"rope_scaling": {"type": 3}}"#, "rope_scaling.rope_type: 3 is not a name"),
         (
             r#"{"rope_parameters": {"rope_theta": 2}, "rope_theta": 3}"#,
             "rope_parameters.rope_theta: 2 contradicts rope_theta, which is 3",
@@ -115,10 +66,7 @@ fn wrong_configs_name_the_field() {
     ];
     for (config, expected) in cases {
         let error = read(config).unwrap_err();
-        assert_eq!(
-            error.lines().next(),
-            Some(&*format!("MPK-L0304: config.json: {expected}"))
-        );
+        assert_eq!(error.lines().next(), Some(&*format!("MPK-L0304: config.json: {expected}")));
     }
 }
 
@@ -138,30 +86,18 @@ fn a_config_becomes_the_struct_of_its_model() {
     let config: Config = deserialize(read_config(&fixture("tiny-llama")).unwrap()).unwrap();
     let scaling = config.rope_scaling.unwrap();
     assert_eq!((config.hidden_size, config.rms_norm_eps), (192, 1e-5));
-    assert_eq!(
-        (scaling.rope_type.as_str(), scaling.factor),
-        ("llama3", 8.0)
-    );
+    assert_eq!((scaling.rope_type.as_str(), scaling.factor), ("llama3", 8.0));
     let config: Config = deserialize(read_config(&fixture("tiny-qwen3")).unwrap()).unwrap();
     assert!(config.rope_scaling.is_none());
 
     let cases = [
         (json!({ "rms_norm_eps": 1 }), "hidden_size: missing"),
-        (
-            json!({ "hidden_size": "big", "rms_norm_eps": 1 }),
-            "hidden_size: invalid type: string \"big\", expected usize",
-        ),
-        (
-            json!({ "hidden_size": 1, "rms_norm_eps": 1, "rope_scaling": { "rope_type": "x" } }),
-            "rope_scaling.factor: missing",
-        ),
+        (json!({ "hidden_size": "big", "rms_norm_eps": 1 }), "hidden_size: invalid type: string \"big\", expected usize"),
+        (json!({ "hidden_size": 1, "rms_norm_eps": 1, "rope_scaling": { "rope_type": "x" } }), "rope_scaling.factor: missing"),
     ];
     for (config, expected) in cases {
         let error = deserialize::<Config>(config).unwrap_err().to_string();
-        assert_eq!(
-            error.lines().next(),
-            Some(&*format!("MPK-L0304: config.json: {expected}"))
-        );
+        assert_eq!(error.lines().next(), Some(&*format!("MPK-L0304: config.json: {expected}")));
     }
 }
 
@@ -171,18 +107,10 @@ fn architectures_are_looked_up_among_the_known() {
     let config = read_config(&fixture("tiny-qwen3")).unwrap();
     assert_eq!(architecture(&config, &known).unwrap(), "Qwen3ForCausalLM");
     let help = "\n  = help: known are LlamaForCausalLM, Qwen3ForCausalLM; another one needs its own model! description";
-    let error = architecture(&json!({ "architectures": ["Other"] }), &known)
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        error,
-        format!("config.json: architectures[0]: architecture Other is not known{help}")
-    );
+    let error = architecture(&json!({ "architectures": ["Other"] }), &known).unwrap_err().to_string();
+    assert_eq!(error, format!("config.json: architectures[0]: architecture Other is not known{help}"));
     let error = architecture(&json!({}), &known).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        format!("config.json: architectures[0]: no architecture is named{help}")
-    );
+    assert_eq!(error, format!("config.json: architectures[0]: no architecture is named{help}"));
 }
 
 #[test]
@@ -197,11 +125,7 @@ fn end_ids_come_from_the_generation_config_first() {
     assert_eq!(eos_ids(dir.path(), &config).unwrap(), [7]);
     assert_eq!(bos_id(dir.path(), &config).unwrap(), None);
     assert!(eos_ids(dir.path(), &json!({})).unwrap().is_empty());
-    fs::write(
-        dir.path().join("generation_config.json"),
-        r#"{"eos_token_id": null}"#,
-    )
-    .unwrap();
+    fs::write(dir.path().join("generation_config.json"), r#"{"eos_token_id": null}"#).unwrap();
     assert_eq!(eos_ids(dir.path(), &config).unwrap(), [7]);
     for wrong in ["-1", "4294967296", "\"7\"", "[1, null]"] {
         let text = format!("{{\"eos_token_id\": {wrong}}}");

@@ -23,29 +23,22 @@ fn bf16_is_read_in_place() {
         assert_eq!(values.len(), tensor.shape().iter().product::<usize>());
     }
     let ids: Vec<_> = checkpoint.ids().collect();
-    let notices = checkpoint
-        .round(&ids, &mut |_, _| panic!("nothing is to be rounded"))
-        .unwrap();
+    let notices = checkpoint.round(&ids, &mut |_, _| panic!("nothing is to be rounded")).unwrap();
     assert!(notices.is_empty());
 }
 
 #[test]
 fn bf16_at_an_odd_address_is_copied() {
-    let header = r#"{"pad":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"w":{"dtype":"BF16","shape":[2],"data_offsets":[1,5]}}"#;
+    let header =
+        r#"{"pad":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"w":{"dtype":"BF16","shape":[2],"data_offsets":[1,5]}}"#;
     // Two headers of lengths that differ by one: in one of the files the tensor is misaligned.
     for header in [header.to_owned(), format!("{header} ")] {
         let checkpoint = open_bytes(&file(header, &[9, 0x80, 0x3f, 0x00, 0xc0])).unwrap();
         let tensor = checkpoint.tensor(checkpoint.find("w").unwrap());
-        assert_eq!(
-            tensor.bf16().unwrap(),
-            [bf16::from_f32(1.0), bf16::from_f32(-2.0)]
-        );
+        assert_eq!(tensor.bf16().unwrap(), [bf16::from_f32(1.0), bf16::from_f32(-2.0)]);
         assert_eq!(*tensor.f32().unwrap(), [1.0, -2.0]);
         let ids: Vec<_> = checkpoint.find("w").into_iter().collect();
-        assert!(
-            checkpoint.round(&ids, &mut |_, _| ()).unwrap().is_empty(),
-            "a copy is no rounding"
-        );
+        assert!(checkpoint.round(&ids, &mut |_, _| ()).unwrap().is_empty(), "a copy is no rounding");
     }
 }
 
@@ -65,20 +58,14 @@ fn f32_is_rounded_to_nearest_even() {
         (0x7f80_0000, 0x7f80),
         (0x0000_8001, 0x0001),
     ];
-    let bytes: Vec<u8> = cases
-        .iter()
-        .flat_map(|(bits, _)| bits.to_le_bytes())
-        .collect();
+    let bytes: Vec<u8> = cases.iter().flat_map(|(bits, _)| bits.to_le_bytes()).collect();
     let checkpoint = tensor(Dtype::F32, vec![cases.len()], &bytes);
     let id = checkpoint.find("w").unwrap();
     let rounded = checkpoint.tensor(id).bf16().unwrap();
     for ((bits, expected), value) in cases.iter().zip(rounded) {
         assert_eq!(value.to_bits(), *expected, "{bits:#x}");
     }
-    assert_eq!(
-        checkpoint.tensor(id).f32().unwrap()[0].to_bits(),
-        cases[0].0
-    );
+    assert_eq!(checkpoint.tensor(id).f32().unwrap()[0].to_bits(), cases[0].0);
 }
 
 #[test]
@@ -94,10 +81,7 @@ fn every_f16_is_rounded_once() {
         }
         // No neighbour is nearer, and of two equally near ones the even one was taken.
         let error = (f64::from(*value) - exact).abs();
-        for next in [
-            value.to_bits().wrapping_sub(1),
-            value.to_bits().wrapping_add(1),
-        ] {
+        for next in [value.to_bits().wrapping_sub(1), value.to_bits().wrapping_add(1)] {
             let other = (f64::from(bf16::from_bits(next)) - exact).abs();
             assert!(other.is_nan() || other >= error, "{bits:#x}");
             assert!(other != error || value.to_bits() % 2 == 0, "{bits:#x}");
@@ -109,27 +93,17 @@ fn every_f16_is_rounded_once() {
 fn rounding_reports_progress_and_one_line() {
     let (wide, half) = (vec![0; 5 << 20], vec![0; 6]);
     let views = [
-        (
-            "a",
-            TensorView::new(Dtype::F32, vec![5 << 18], &wide).unwrap(),
-        ),
+        ("a", TensorView::new(Dtype::F32, vec![5 << 18], &wide).unwrap()),
         ("b", TensorView::new(Dtype::F16, vec![3], &half).unwrap()),
         ("c", TensorView::new(Dtype::BF16, vec![3], &half).unwrap()),
     ];
     let checkpoint = open_bytes(&safetensors::serialize(views, None).unwrap()).unwrap();
     let ids: Vec<_> = checkpoint.ids().chain(checkpoint.ids()).collect();
     let mut reports = Vec::new();
-    let notices = checkpoint
-        .round(&ids, &mut |done, total| reports.push((done, total)))
-        .unwrap();
+    let notices = checkpoint.round(&ids, &mut |done, total| reports.push((done, total))).unwrap();
     let total = (5 << 20) + 6;
-    assert_eq!(
-        reports,
-        [(4 << 20, total), (5 << 20, total), (total, total)]
-    );
-    let [notice] = notices.as_slice() else {
-        panic!("{notices:?}")
-    };
+    assert_eq!(reports, [(4 << 20, total), (5 << 20, total), (total, total)]);
+    let [notice] = notices.as_slice() else { panic!("{notices:?}") };
     let expected = ": rounded 1 F32 tensor and 1 F16 tensor to BF16 (to nearest even): the kernels compute with \
                     BF16 weights";
     assert!(notice.ends_with(expected), "{notice}");
@@ -140,21 +114,9 @@ fn other_types_are_refused() {
     let checkpoint = tensor(Dtype::F8_E4M3, vec![4], &[0; 4]);
     let tensor = checkpoint.tensor(checkpoint.find("w").unwrap());
     let error = tensor.bf16().unwrap_err();
-    assert!(matches!(
-        error,
-        LoadError::Type {
-            dtype: Dtype::F8_E4M3,
-            wanted: Dtype::BF16,
-            ..
-        }
-    ));
+    assert!(matches!(error, LoadError::Type { dtype: Dtype::F8_E4M3, wanted: Dtype::BF16, .. }));
     let text = error.to_string();
     assert!(text.starts_with("MPK-L0301: "), "{text}");
-    assert!(
-        text.contains(
-            "model.safetensors: tensor w is F8_E4M3 and cannot be read as BF16\n  = help: "
-        ),
-        "{text}"
-    );
+    assert!(text.contains("model.safetensors: tensor w is F8_E4M3 and cannot be read as BF16\n  = help: "), "{text}");
     assert!(tensor.f32().is_err());
 }

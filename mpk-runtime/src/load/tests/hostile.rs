@@ -11,10 +11,7 @@ fn entry(name: &str, dtype: &str, shape: &str, offsets: &str) -> String {
 
 /// A file of one tensor `a` with these fields and 8 bytes of data.
 fn one(dtype: &str, shape: &str, offsets: &str) -> Vec<u8> {
-    file(
-        format!("{{{}}}", entry("a", dtype, shape, offsets)),
-        &[0; 8],
-    )
+    file(format!("{{{}}}", entry("a", dtype, shape, offsets)), &[0; 8])
 }
 
 /// A file of the entries, with `len` bytes of data.
@@ -41,44 +38,20 @@ fn malformed_files_are_refused_by_field() {
     let bf16 = "\"BF16\"";
     let cases: Vec<(Vec<u8>, &str)> = vec![
         // The length of the header.
-        (
-            vec![],
-            "header length: the file has 0 bytes; the length takes 8",
-        ),
-        (
-            vec![1; 7],
-            "header length: the file has 7 bytes; the length takes 8",
-        ),
-        (
-            with_length(3, b"{}"),
-            "header length: 3 bytes, but only 2 follow in the file",
-        ),
-        (
-            with_length(99_999_999, b"{}"),
-            "header length: 99999999 bytes, but only 2 follow in the file",
-        ),
+        (vec![], "header length: the file has 0 bytes; the length takes 8"),
+        (vec![1; 7], "header length: the file has 7 bytes; the length takes 8"),
+        (with_length(3, b"{}"), "header length: 3 bytes, but only 2 follow in the file"),
+        (with_length(99_999_999, b"{}"), "header length: 99999999 bytes, but only 2 follow in the file"),
         (
             with_length(u64::MAX, b"{}"),
             "header length: 18446744073709551615 bytes, more than the 100000000 allowed: \
              this is no safetensors file",
         ),
         // The header as a text.
-        (
-            file(b"{\"a\xff\":1}", &[]),
-            "header: is not UTF-8 from its byte 3 on",
-        ),
-        (
-            file("", &[]),
-            "header: is not the JSON expected: EOF while parsing a value at line 1 column 0",
-        ),
-        (
-            file("{\"a\":", &[]),
-            "header: is not the JSON expected: EOF while parsing a value at line 1 column 5",
-        ),
-        (
-            file("{}{}", &[]),
-            "header: is not the JSON expected: trailing characters at line 1 column 3",
-        ),
+        (file(b"{\"a\xff\":1}", &[]), "header: is not UTF-8 from its byte 3 on"),
+        (file("", &[]), "header: is not the JSON expected: EOF while parsing a value at line 1 column 0"),
+        (file("{\"a\":", &[]), "header: is not the JSON expected: EOF while parsing a value at line 1 column 5"),
+        (file("{}{}", &[]), "header: is not the JSON expected: trailing characters at line 1 column 3"),
         (
             file("[]", &[]),
             "header: is not the JSON expected: invalid type: sequence, expected an object of tensors at line 1 column 0",
@@ -90,138 +63,59 @@ fn malformed_files_are_refused_by_field() {
         // Entries of the wrong form.
         (file("{\"a\":null}", &[]), "a: is null, not an object"),
         (file("{\"a\":[1]}", &[]), "a: is a list, not an object"),
-        (
-            file("{\"__metadata__\":7}", &[]),
-            "__metadata__: is a number, not an object",
-        ),
-        (
-            file("{\"__metadata__\":{\"k\":{}}}", &[]),
-            "__metadata__.k: is an object; metadata are strings",
-        ),
-        (
-            file("{\"__metadata__\":{},\"__metadata__\":{}}", &[]),
-            "__metadata__: given twice",
-        ),
+        (file("{\"__metadata__\":7}", &[]), "__metadata__: is a number, not an object"),
+        (file("{\"__metadata__\":{\"k\":{}}}", &[]), "__metadata__.k: is an object; metadata are strings"),
+        (file("{\"__metadata__\":{},\"__metadata__\":{}}", &[]), "__metadata__: given twice"),
         // dtype.
-        (
-            one("\"BF17\"", "[4]", "[0,8]"),
-            "a.dtype: \"BF17\" is no type of this format",
-        ),
-        (
-            one("16", "[4]", "[0,8]"),
-            "a.dtype: is a number, not the name of a type",
-        ),
+        (one("\"BF17\"", "[4]", "[0,8]"), "a.dtype: \"BF17\" is no type of this format"),
+        (one("16", "[4]", "[0,8]"), "a.dtype: is a number, not the name of a type"),
         // shape.
-        (
-            one(bf16, "{}", "[0,8]"),
-            "a.shape: is an object, not a list",
-        ),
-        (
-            one(bf16, "[-4]", "[0,8]"),
-            "a.shape: holds a negative number",
-        ),
-        (
-            one(bf16, "[4.0]", "[0,8]"),
-            "a.shape: holds not a whole number of 64 bits",
-        ),
-        (
-            one(bf16, "[1,1,1,1,1,1,1,1,4]", "[0,8]"),
-            "a.shape: has 9 dimensions; at most 8 are read",
-        ),
+        (one(bf16, "{}", "[0,8]"), "a.shape: is an object, not a list"),
+        (one(bf16, "[-4]", "[0,8]"), "a.shape: holds a negative number"),
+        (one(bf16, "[4.0]", "[0,8]"), "a.shape: holds not a whole number of 64 bits"),
+        (one(bf16, "[1,1,1,1,1,1,1,1,4]", "[0,8]"), "a.shape: has 9 dimensions; at most 8 are read"),
         (
             one(bf16, "[4294967296,4294967296]", "[0,8]"),
             "a.shape: [4294967296, 4294967296] BF16 is no whole number of bytes in memory",
         ),
-        (
-            one("\"F4\"", "[3]", "[0,8]"),
-            "a.shape: [3] F4 is no whole number of bytes in memory",
-        ),
+        (one("\"F4\"", "[3]", "[0,8]"), "a.shape: [3] F4 is no whole number of bytes in memory"),
         // data_offsets.
-        (
-            one(bf16, "[4]", "8"),
-            "a.data_offsets: is a number, not a list",
-        ),
-        (
-            one(bf16, "[4]", "[0,8,16]"),
-            "a.data_offsets: has 3 elements, not 2",
-        ),
-        (
-            one(bf16, "[4]", "[-8,0]"),
-            "a.data_offsets: does not hold two byte positions",
-        ),
-        (
-            one(bf16, "[4]", "[0,1e99]"),
-            "a.data_offsets: does not hold two byte positions",
-        ),
-        (
-            one(bf16, "[4]", "[8,0]"),
-            "a.data_offsets: begins at 8, after its end at 0",
-        ),
-        (
-            one(bf16, "[4]", "[8,16]"),
-            "a.data_offsets: ends at byte 16 of the data, but the file has only 8",
-        ),
+        (one(bf16, "[4]", "8"), "a.data_offsets: is a number, not a list"),
+        (one(bf16, "[4]", "[0,8,16]"), "a.data_offsets: has 3 elements, not 2"),
+        (one(bf16, "[4]", "[-8,0]"), "a.data_offsets: does not hold two byte positions"),
+        (one(bf16, "[4]", "[0,1e99]"), "a.data_offsets: does not hold two byte positions"),
+        (one(bf16, "[4]", "[8,0]"), "a.data_offsets: begins at 8, after its end at 0"),
+        (one(bf16, "[4]", "[8,16]"), "a.data_offsets: ends at byte 16 of the data, but the file has only 8"),
         (
             one(bf16, "[4]", "[18446744073709551608,18446744073709551615]"),
             "a.data_offsets: ends at byte 18446744073709551615 of the data, but the file has only 8",
         ),
-        (
-            one(bf16, "[3]", "[0,8]"),
-            "a.data_offsets: 8 bytes, but BF16 [3] takes 6",
-        ),
+        (one(bf16, "[3]", "[0,8]"), "a.data_offsets: 8 bytes, but BF16 [3] takes 6"),
         // Tensors that do not tile the data.
         (
-            many(
-                &[
-                    entry("a", bf16, "[4]", "[0,8]"),
-                    entry("b", bf16, "[4]", "[6,14]"),
-                ],
-                14,
-            ),
+            many(&[entry("a", bf16, "[4]", "[0,8]"), entry("b", bf16, "[4]", "[6,14]")], 14),
             "b.data_offsets: bytes 6..14 overlap those of a, 0..8",
         ),
         (
-            many(
-                &[
-                    entry("a", bf16, "[2]", "[0,4]"),
-                    entry("b", bf16, "[2]", "[6,10]"),
-                ],
-                10,
-            ),
+            many(&[entry("a", bf16, "[2]", "[0,4]"), entry("b", bf16, "[2]", "[6,10]")], 10),
             "b.data_offsets: bytes 4..6 before it belong to no tensor",
         ),
-        (
-            many(&[entry("a", bf16, "[2]", "[0,4]")], 9),
-            "data: bytes 4..9 at its end belong to no tensor",
-        ),
+        (many(&[entry("a", bf16, "[2]", "[0,4]")], 9), "data: bytes 4..9 at its end belong to no tensor"),
     ];
     assert!(cases.len() >= 15);
     for (bytes, expected) in cases {
         let error = open_bytes(&bytes).unwrap_err();
-        assert_eq!(
-            error.lines().next(),
-            Some(&*format!("MPK-L0304: model.safetensors: {expected}"))
-        );
+        assert_eq!(error.lines().next(), Some(&*format!("MPK-L0304: model.safetensors: {expected}")));
         assert!(error.contains("\n  = help: "), "{error}");
         // The reference refuses them too, but for many dimensions.
         let differs = expected.contains("dimensions");
-        assert_eq!(
-            SafeTensors::deserialize(&bytes).is_ok(),
-            differs,
-            "{expected}"
-        );
+        assert_eq!(SafeTensors::deserialize(&bytes).is_ok(), differs, "{expected}");
     }
 }
 
 #[test]
 fn a_name_given_twice_is_refused() {
-    let bytes = many(
-        &[
-            entry("a", "\"U8\"", "[4]", "[0,4]"),
-            entry("a", "\"U8\"", "[4]", "[4,8]"),
-        ],
-        8,
-    );
+    let bytes = many(&[entry("a", "\"U8\"", "[4]", "[0,4]"), entry("a", "\"U8\"", "[4]", "[4,8]")], 8);
     let error = open_bytes(&bytes).unwrap_err();
     let expected = "MPK-L0304: DIR: a: two tensors have this name, in model.safetensors and in model.safetensors\n";
     assert!(error.starts_with(expected), "{error}");
@@ -236,7 +130,7 @@ fn every_problem_is_reported_at_once() {
         entry("d", "\"U8\"", "[4]", "[2,6]"),
     ];
     let expected = "\
-MPK-L0304: 7 problems in the checkpoint's files:
+MPK-L0304: the checkpoint's files have these problems:
   model.safetensors: a.dtype: \"BF17\" is no type of this format
   model.safetensors: a.shape: is a number, not a list
   model.safetensors: a.data_offsets: has 1 elements, not 2
@@ -254,10 +148,7 @@ fn a_flood_of_problems_is_counted_and_not_kept() {
     let entries: Vec<String> = (0..20_000).map(|i| format!("\"{i}\":0")).collect();
     let error = open_bytes(&many(&entries, 0)).unwrap_err();
     assert_eq!(error.lines().count(), 53);
-    assert!(
-        error.contains("and more: 19950 problems like these"),
-        "{error}"
-    );
+    assert!(error.contains("and more: 19950 problems like these"), "{error}");
 }
 
 #[test]
@@ -275,9 +166,7 @@ fn a_folder_in_the_place_of_the_file_is_refused() {
     std::fs::create_dir(dir.path().join("model.safetensors")).unwrap();
     let error = super::Checkpoint::open(dir.path()).unwrap_err();
     let error = super::message(&error, dir.path());
-    assert!(error.starts_with(
-        "MPK-L0304: model.safetensors: file: cannot be read: it is not a regular file"
-    ));
+    assert!(error.starts_with("MPK-L0304: model.safetensors: file: cannot be read: it is not a regular file"));
 }
 
 /// Changes bytes of a header at random. Nothing may panic, and what opens must open in the reference as the same.
@@ -313,19 +202,10 @@ fn changed_headers_never_panic() {
             let reference = SafeTensors::deserialize(&bytes).unwrap();
             assert_eq!(checkpoint.ids().count(), reference.len());
             for id in checkpoint.ids() {
-                let (ours, theirs) = (
-                    checkpoint.tensor(id),
-                    reference.tensor(checkpoint.tensor(id).name()).unwrap(),
-                );
-                assert_eq!(
-                    (ours.shape(), ours.dtype(), ours.bytes()),
-                    (theirs.shape(), theirs.dtype(), theirs.data())
-                );
+                let (ours, theirs) = (checkpoint.tensor(id), reference.tensor(checkpoint.tensor(id).name()).unwrap());
+                assert_eq!((ours.shape(), ours.dtype(), ours.bytes()), (theirs.shape(), theirs.dtype(), theirs.data()));
             }
         }
     }
-    assert!(
-        opened > 20,
-        "only {opened} of the changed files opened: nothing was compared"
-    );
+    assert!(opened > 20, "only {opened} of the changed files opened: nothing was compared");
 }

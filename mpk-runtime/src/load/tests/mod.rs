@@ -12,9 +12,7 @@ use super::{Checkpoint, LoadError};
 
 /// A checkpoint that ships with the examples.
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../examples")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name)
 }
 
 /// The bytes of a safetensors file with this header and data.
@@ -35,8 +33,5 @@ fn open_bytes(bytes: &[u8]) -> Result<Checkpoint, String> {
 
 /// The text of an error, without the folder it happened in.
 fn message(error: &LoadError, dir: &Path) -> String {
-    error
-        .to_string()
-        .replace(&format!("{}/", dir.display()), "")
-        .replace(&dir.display().to_string(), "DIR")
+    error.to_string().replace(&format!("{}/", dir.display()), "").replace(&dir.display().to_string(), "DIR")
 }

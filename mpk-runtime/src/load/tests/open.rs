@@ -15,10 +15,7 @@ fn assert_equals_reference(checkpoint: &Checkpoint, bytes: &[u8]) {
     for (name, theirs) in reference.tensors() {
         let ours = checkpoint.tensor(checkpoint.find(&name).unwrap());
         assert_eq!(ours.name(), name);
-        assert_eq!(
-            (ours.shape(), ours.dtype()),
-            (theirs.shape(), theirs.dtype())
-        );
+        assert_eq!((ours.shape(), ours.dtype()), (theirs.shape(), theirs.dtype()));
         assert!(ours.bytes() == theirs.data(), "{name}");
     }
 }
@@ -29,10 +26,7 @@ fn fixtures_equal_the_reference() {
         let dir = fixture(name);
         let checkpoint = Checkpoint::open(&dir).unwrap();
         assert_eq!(checkpoint.ids().count(), tensors, "{name}");
-        assert_equals_reference(
-            &checkpoint,
-            &fs::read(dir.join("model.safetensors")).unwrap(),
-        );
+        assert_equals_reference(&checkpoint, &fs::read(dir.join("model.safetensors")).unwrap());
         assert!(checkpoint.find("no.such.tensor").is_none());
     }
 }
@@ -42,10 +36,7 @@ fn a_file_of_another_name_opens() {
     let path = fixture("tiny-qwen3").join("logits.safetensors");
     let logits = Checkpoint::open_file(&path).unwrap();
     let tensor = logits.tensor(logits.find("beginning").unwrap());
-    assert_eq!(
-        (tensor.dtype(), tensor.shape()),
-        (Dtype::F32, [2304].as_slice())
-    );
+    assert_eq!((tensor.dtype(), tensor.shape()), (Dtype::F32, [2304].as_slice()));
     assert_eq!(tensor.f32().unwrap().len(), 2304);
 }
 
@@ -55,11 +46,7 @@ fn split(dir: &Path, bytes: &[u8]) -> HashMap<String, String> {
     let mut weight_map = HashMap::new();
     for (number, parity) in [(1, 0), (2, 1)] {
         let shard = format!("model-0000{number}-of-00002.safetensors");
-        let tensors: Vec<_> = reference
-            .tensors()
-            .into_iter()
-            .filter(|(name, _)| name.len() % 2 == parity)
-            .collect();
+        let tensors: Vec<_> = reference.tensors().into_iter().filter(|(name, _)| name.len() % 2 == parity).collect();
         for (name, _) in &tensors {
             weight_map.insert(name.clone(), shard.clone());
         }
@@ -89,8 +76,7 @@ fn an_index_that_does_not_fit_its_shards_is_refused() {
     let bytes = fs::read(fixture("tiny-qwen3").join("model.safetensors")).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let mut weight_map = split(dir.path(), &bytes);
-    let [first, second, third] =
-        ["1", "2", "3"].map(|number| format!("model-0000{number}-of-00002.safetensors"));
+    let [first, second, third] = ["1", "2", "3"].map(|number| format!("model-0000{number}-of-00002.safetensors"));
     weight_map.insert("ghost".to_owned(), second.clone());
     weight_map.insert("lost".to_owned(), third);
     let right = weight_map.insert("model.norm.weight".to_owned(), first);
@@ -111,7 +97,7 @@ fn an_index_that_does_not_fit_its_shards_is_refused() {
             "{at}.model.norm.weight: the tensor is not in model-00001-of-00002.safetensors; \
              it is in model-00002-of-00002.safetensors"
         ),
-        "MPK-L0304: 3 problems in the checkpoint's files:".to_owned(),
+        "MPK-L0304: the checkpoint's files have these problems:".to_owned(),
     ];
     assert_eq!(lines, expected);
 }
@@ -119,23 +105,11 @@ fn an_index_that_does_not_fit_its_shards_is_refused() {
 #[test]
 fn an_index_that_points_elsewhere_is_refused() {
     let cases = [
-        (
-            r#"{"weight_map":{"a":"../a.safetensors"}}"#,
-            "weight_map.a: \"../a.safetensors\" is not the name of a file",
-        ),
-        (
-            r#"{"weight_map":{"a":"/etc/passwd"}}"#,
-            "weight_map.a: \"/etc/passwd\" is not the name of a file",
-        ),
-        (
-            r#"{"weight_map":{"a":1}}"#,
-            "weight_map.a: is a number, not a file name",
-        ),
+        (r#"{"weight_map":{"a":"../a.safetensors"}}"#, "weight_map.a: \"../a.safetensors\" is not the name of a file"),
+        (r#"{"weight_map":{"a":"/etc/passwd"}}"#, "weight_map.a: \"/etc/passwd\" is not the name of a file"),
+        (r#"{"weight_map":{"a":1}}"#, "weight_map.a: is a number, not a file name"),
         (r#"{"weight_map":{}}"#, "weight_map: names no tensor"),
-        (
-            r#"{"weight_map":[]}"#,
-            "weight_map: invalid type: sequence, expected an object",
-        ),
+        (r#"{"weight_map":[]}"#, "weight_map: invalid type: sequence, expected an object"),
         ("{}", "weight_map: missing field `weight_map`"),
         ("{", "weight_map: EOF while parsing"),
     ];

@@ -7,35 +7,22 @@ use super::message;
 use crate::load::{Checkpoint, Want};
 
 /// A checkpoint of these tensors, resolved with `wants` and `extras`: the names found, or the error's text.
-fn resolve(
-    tensors: &[(&str, Dtype, &[usize])],
-    wants: &[(&[&str], &[usize])],
-    extras: &[&str],
-) -> Result<Vec<String>, String> {
+fn resolve(tensors: &[(&str, Dtype, &[usize])], wants: &[(&[&str], &[usize])], extras: &[&str]) -> Result<Vec<String>, String> {
     let zeros = [0; 64];
     let views = tensors.iter().map(|(name, dtype, shape)| {
         let len = shape.iter().product::<usize>() * dtype.bitsize() / 8;
-        (
-            name,
-            TensorView::new(*dtype, shape.to_vec(), &zeros[..len]).unwrap(),
-        )
+        (name, TensorView::new(*dtype, shape.to_vec(), &zeros[..len]).unwrap())
     });
     let dir = tempfile::tempdir().unwrap();
     safetensors::serialize_to_file(views, None, &dir.path().join("model.safetensors")).unwrap();
     let checkpoint = Checkpoint::open(dir.path()).unwrap();
     let wants: Vec<Want> = wants
         .iter()
-        .map(|(names, shape)| Want {
-            names: names.iter().map(ToString::to_string).collect(),
-            shape: shape.to_vec(),
-        })
+        .map(|(names, shape)| Want { names: names.iter().map(ToString::to_string).collect(), shape: shape.to_vec() })
         .collect();
     let extras: Vec<String> = extras.iter().map(ToString::to_string).collect();
     match checkpoint.resolve(&wants, &extras) {
-        Ok(ids) => Ok(ids
-            .into_iter()
-            .map(|id| checkpoint.tensor(id).name().to_owned())
-            .collect()),
+        Ok(ids) => Ok(ids.into_iter().map(|id| checkpoint.tensor(id).name().to_owned()).collect()),
         Err(error) => Err(message(&error, dir.path())),
     }
 }
@@ -55,16 +42,8 @@ fn the_first_name_that_exists_wins_and_all_count_as_used() {
 
 #[test]
 fn extras_need_no_use() {
-    let tensors = [
-        ("l.0.inv_freq", Dtype::I64, [1].as_slice()),
-        ("l.1.inv_freq", Dtype::I64, &[1]),
-        ("bos", Dtype::U8, &[1]),
-    ];
-    assert!(
-        resolve(&tensors, &[], &["l.*.inv_freq", "bos"])
-            .unwrap()
-            .is_empty()
-    );
+    let tensors = [("l.0.inv_freq", Dtype::I64, [1].as_slice()), ("l.1.inv_freq", Dtype::I64, &[1]), ("bos", Dtype::U8, &[1])];
+    assert!(resolve(&tensors, &[], &["l.*.inv_freq", "bos"]).unwrap().is_empty());
     assert!(resolve(&tensors, &[], &["l.*.inv_freq"]).is_err());
 }
 
@@ -104,21 +83,11 @@ MPK-L0302: 2 tensors of the checkpoint are used by nothing in the model, in DIR:
 
 #[test]
 fn one_wrong_name_in_all_layers_is_one_line() {
-    let names: Vec<String> = (0..12)
-        .map(|i| format!("layers.{i}.q_norm.weight"))
-        .collect();
-    let tensors: Vec<_> = names
-        .iter()
-        .map(|name| (name.as_str(), BF16, [2].as_slice()))
-        .collect();
-    let wanted: Vec<String> = (0..12)
-        .map(|i| format!("layers.{i}.qnorm.weight"))
-        .collect();
+    let names: Vec<String> = (0..12).map(|i| format!("layers.{i}.q_norm.weight")).collect();
+    let tensors: Vec<_> = names.iter().map(|name| (name.as_str(), BF16, [2].as_slice())).collect();
+    let wanted: Vec<String> = (0..12).map(|i| format!("layers.{i}.qnorm.weight")).collect();
     let wanted: Vec<[&str; 1]> = wanted.iter().map(|name| [name.as_str()]).collect();
-    let wants: Vec<(&[&str], &[usize])> = wanted
-        .iter()
-        .map(|name| (name.as_slice(), [2].as_slice()))
-        .collect();
+    let wants: Vec<(&[&str], &[usize])> = wanted.iter().map(|name| (name.as_slice(), [2].as_slice())).collect();
     let expected = "\
 MPK-L0301: 12 tensors that the model names are missing or differ in DIR:
   layers.{0-11}.qnorm.weight [2]: missing; the nearest name is layers.{0-11}.q_norm.weight [2]
