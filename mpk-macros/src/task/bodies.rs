@@ -1,6 +1,6 @@
 //! Reads the block of a task: CUDA C++ by role, and the Rust reference.
 
-use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::{LitStr, Macro, Stmt};
 
@@ -36,34 +36,34 @@ pub fn read(block: &syn::Block, errors: &mut Errors) -> (Vec<Body>, Option<Refer
         } else if bodies.iter().any(|body| body.name == name) {
             errors.syntax(name.span(), format!("there are two bodies for `{name}`"));
         } else {
-            bodies.extend(body(name, mac, errors));
+            bodies.push(body(name, mac, errors));
         }
     }
     (bodies, reference)
 }
 
-fn body(name: Ident, mac: &Macro, errors: &mut Errors) -> Option<Body> {
+fn body(name: Ident, mac: &Macro, errors: &mut Errors) -> Body {
     let whole = mac.delimiter.span().join();
     if let Ok(literal) = syn::parse2::<LitStr>(mac.tokens.clone()) {
         return file(name, &literal, errors);
     }
     let place = Place::of(name.span());
-    Some(Body { name, text: Text::from_tokens(mac.tokens.clone(), whole, place.file), source: Source::Inline })
+    Body { name, text: Text::from_tokens(mac.tokens.clone(), whole, place.file), source: Source::Inline }
 }
 
 /// The body in a file beside the source.
-fn file(name: Ident, literal: &LitStr, errors: &mut Errors) -> Option<Body> {
+fn file(name: Ident, literal: &LitStr, errors: &mut Errors) -> Body {
     let place = Place::of(literal.span());
+    // An editor that gives no paths: leave it to `include_str!`, unchecked.
+    let unread = |file| Text::from_file(String::new(), literal.span(), file);
     let Some((path, file)) = place.beside(&literal.value()) else {
-        // An editor that gives no paths: leave it to `include_str!`, unchecked.
-        let text = Text::from_file(String::new(), literal.span(), place.file);
-        return Some(Body { name, text, source: Source::Unread(literal.clone()) });
+        return Body { name, text: unread(place.file), source: Source::Unread(literal.clone()) };
     };
     match std::fs::read_to_string(&path) {
-        Ok(text) => Some(Body { name, text: Text::from_file(text, literal.span(), file), source: Source::File(path) }),
+        Ok(text) => Body { name, text: Text::from_file(text, literal.span(), file), source: Source::File(path) },
         Err(error) => {
             errors.syntax(literal.span(), format!("can't read `{file}`: {error}\nhelp: the file stands beside `{}`", place.file));
-            None
+            Body { name, text: unread(file), source: Source::Unread(literal.clone()) }
         }
     }
 }

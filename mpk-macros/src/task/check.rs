@@ -1,14 +1,255 @@
-//! Judges the declaration of a task.
+//! Judges a task: its declaration here, its bodies with the C++ checker.
 
-use super::model::{Role, Task};
-use crate::errors::Errors;
+use super::model::{Elem, ElemSpec, ParamType, Port, PortKind, Role, Source, Task};
+use super::roles;
+use crate::cpp::{self, Subject};
+use crate::errors::{Code, Errors, Problem, closest};
+
+/// Shared memory of a block, less what the ring of pages needs at least.
+const BUDGET: usize = (227 - 64) * 1024;
+/// Rows that a task can take.
+const TOKENS: usize = 16;
+/// Alignment that bulk copies and wgmma need.
+const BULK: usize = 1024;
 
 /// Reports all that is wrong with `task`; gives its roles with their groups.
 pub fn task(task: &Task, errors: &mut Errors) -> Vec<(Role, usize)> {
-    let _ = errors;
-    task.options
-        .roles
-        .iter()
-        .filter_map(|role| Some((Role::named(&role.name.to_string())?, role.values.first().map_or(1, |v| v.1))))
-        .collect()
+    let roles = roles::check(task, errors);
+    names(task, errors);
+    elements(task, errors);
+    shape_of_work(task, errors);
+    shared_memory(task, errors);
+    grid(task, errors);
+    reference(task, errors);
+    for body in &task.bodies {
+        if matches!(body.source, Source::Unread(_)) {
+            continue;
+        }
+        let role = body.name.to_string();
+        for finding in cpp::check(&subject(task, &role), &body.text.text) {
+            match finding.at {
+                None => errors.report(body.name.span(), finding.problem),
+                Some(at) if body.text.is_file() => {
+                    errors.report(body.text.span(at), cpp::located(finding.problem, &body.text, at))
+                }
+                Some(at) => errors.report(body.text.span(at), finding.problem),
+            }
+        }
+    }
+    roles
 }
+
+fn subject<'a>(task: &Task, role: &'a str) -> Subject<'a> {
+    let named = |wanted: fn(&Port) -> bool| task.ports.iter().filter(|p| wanted(p)).map(|p| p.name.to_string()).collect();
+    Subject {
+        role,
+        consumer: role == Role::Consumer.name(),
+        grid: task.options.grid.is_some(),
+        ins: named(|p| p.kind == PortKind::In),
+        outs: named(|p| p.kind == PortKind::Out),
+        others: named(|p| !matches!(p.kind, PortKind::In | PortKind::Out)),
+        monotonic: named(|p| p.kind == PortKind::State { monotonic: true }),
+        changing: named(|p| matches!(p.kind, PortKind::In | PortKind::Out | PortKind::State { .. } | PortKind::Rows)),
+    }
+}
+
+/// Names are fields of a C++ struct and locals of a Rust function, each once.
+fn names(task: &Task, errors: &mut Errors) {
+    let regions = task.options.scratch.iter().map(|region| &region.name);
+    let ports: Vec<_> = task.ports.iter().map(|port| &port.name).collect();
+    let symbols = task.symbols();
+    for name in ports.iter().copied().chain(&symbols).chain(regions.clone()) {
+        let text = name.to_string();
+        if text.starts_with("r#") || RESERVED.contains(&text.as_str()) {
+            errors.syntax(name.span(), format!("`{text}` has a meaning in CUDA C++ or in every body\nhelp: choose another name"));
+        }
+    }
+    for symbol in &symbols {
+        if task.port(&symbol.to_string()).is_some_and(|p| p.kind != PortKind::Param(ParamType::U32)) {
+            errors.syntax(
+                symbol.span(),
+                format!("`{symbol}` is a port and a symbol\nhelp: only a `Param<u32>` may stand in shapes"),
+            );
+        }
+    }
+    let regions: Vec<_> = regions.collect();
+    for (i, region) in regions.iter().enumerate() {
+        if ports.contains(region) || symbols.contains(region) || regions[..i].contains(region) {
+            errors.syntax(region.span(), format!("there is something else of the name `{region}`"));
+        }
+    }
+    for port in &task.options.additive {
+        if !task.ports.iter().any(|p| p.kind == PortKind::In && p.name == *port) {
+            let ins = task.ports.iter().filter(|p| p.kind == PortKind::In).map(|p| p.name.to_string()).collect::<Vec<_>>();
+            let hint = closest(&port.to_string(), ins.iter().map(String::as_str));
+            let hint = hint.map_or(String::new(), |near| format!("\nhelp: did you mean `{near}`?"));
+            errors.syntax(port.span(), format!("`additive({port})`: there is no `In` of this name{hint}"));
+        }
+    }
+}
+
+/// A state has a type of its own: nothing that the model gives binds it.
+fn elements(task: &Task, errors: &mut Errors) {
+    for port in &task.ports {
+        if let (PortKind::State { .. }, Some(ElemSpec::Var(var))) = (port.kind, &port.elem) {
+            errors.syntax(var.span(), format!("the element type of a state is one of {}", Elem::NAMES.join(", ")));
+        }
+    }
+}
+
+/// Tiles and tokens.
+fn shape_of_work(task: &Task, errors: &mut Errors) {
+    if task.options.tiles.is_none() && task.options.grid.is_none() {
+        let what = "a task says how it is cut: `tiles = N / 16` for tiles of 16 features, `tiles = T` for rows, or `grid` for one instance on each worker";
+        errors.syntax(task.name.span(), what);
+    }
+    if !task.ports.iter().any(|port| port.kind == PortKind::Out) {
+        errors.syntax(task.name.span(), "a task gives something: it has an `Out` port");
+    }
+    match task.options.tokens {
+        Some((0, span)) => errors.syntax(span, "a task takes at least one token"),
+        Some((tokens, span)) if tokens > TOKENS => {
+            errors.report(span, Problem::new(Code::E0141, format!("a task of {tokens} tokens: at most {TOKENS} are computed")));
+        }
+        _ => {}
+    }
+}
+
+/// Scratch regions: alignment and size.
+fn shared_memory(task: &Task, errors: &mut Errors) {
+    let bodies = || task.bodies.iter().map(|body| &body.text.text);
+    let bulk = bodies().any(|text| cpp::mentions(text, &["wgmma", "cp.async.bulk", "cp_async_bulk"]));
+    let pages = bodies().any(|text| !cpp::streams(text).is_empty());
+    match task.options.align {
+        Some((align, span)) if !align.is_power_of_two() => {
+            errors.report(span, Problem::new(Code::E0131, format!("an alignment of {align} is no power of two")));
+        }
+        Some((align, span)) if align < BULK && (bulk || pages) => {
+            let what = format!("an alignment of {align} in a task that reads by bulk copies or wgmma");
+            errors.report(span, Problem::new(Code::E0131, what).help(format!("write `align = {BULK}`")));
+        }
+        None if bulk => {
+            if let Some(region) = task.options.scratch.first() {
+                let what = format!("region `{}` has no alignment in a task that reads by bulk copies or wgmma", region.name);
+                errors
+                    .report(region.name.span(), Problem::new(Code::E0131, what).help(format!("write `smem(…, align = {BULK})`")));
+            }
+        }
+        _ => {}
+    }
+    let mut total = 0usize;
+    for region in &task.options.scratch {
+        total = total.saturating_add(region.len.saturating_mul(region.elem.size()));
+        if total > BUDGET {
+            let what = format!("scratch regions of {total} bytes up to `{}`, the budget is {BUDGET}", region.name);
+            errors.report(region.name.span(), Problem::new(Code::E0132, what));
+            break;
+        }
+    }
+}
+
+/// Grid-wide tasks say so, and take their index.
+fn grid(task: &Task, errors: &mut Errors) {
+    let offset = task.ports.iter().find(|port| port.kind == PortKind::TaskOffset);
+    match (task.options.grid, offset) {
+        (Some(span), None) => {
+            errors.report(
+                span,
+                Problem::new(Code::E0120, "a grid-wide task without its index").help("add a port `at: TaskOffset`"),
+            );
+        }
+        (None, Some(port)) => {
+            let problem = Problem::new(Code::E0120, format!("`{}: TaskOffset` in a task that is not grid-wide", port.name))
+                .help("declare `grid` in `#[mpk_task(…)]`, or leave the port out");
+            errors.report(port.name.span(), problem);
+        }
+        _ => {}
+    }
+}
+
+fn reference(task: &Task, errors: &mut Errors) {
+    match &task.reference {
+        None => {
+            let what =
+                format!("`{}` has no reference, by which it is tested\nhelp: add `reference! {{ /* Rust */ }}`", task.name);
+            errors.syntax(task.name.span(), what);
+        }
+        Some(reference) if reference.phases.len() > 1 && task.options.grid.is_none() => {
+            errors.syntax(reference.span, "only a grid-wide task has phases\nhelp: write one block, or declare `grid`");
+        }
+        _ => {}
+    }
+}
+
+/// Words that can't be fields of a struct in C++, and names that every body has.
+const RESERVED: [&str; 69] = [
+    "alignas",
+    "alignof",
+    "and",
+    "asm",
+    "auto",
+    "bool",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "compl",
+    "concept",
+    "constexpr",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "explicit",
+    "export",
+    "float",
+    "friend",
+    "goto",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "nullptr",
+    "operator",
+    "or",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "requires",
+    "short",
+    "signed",
+    "sizeof",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "typedef",
+    "typeid",
+    "typename",
+    "union",
+    "unsigned",
+    "using",
+    "void",
+    "volatile",
+    "wchar_t",
+    "xor",
+    "task",
+    "Block",
+    "lane",
+    "dep_wait",
+    "role_thread",
+    "role_warp",
+    "role_sync",
+    "groups_sync",
+    "grid_barrier",
+    "pad0",
+    "pad1",
+    "pad2",
+];

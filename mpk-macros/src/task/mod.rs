@@ -9,6 +9,7 @@ mod options;
 mod parse;
 mod ports;
 mod reference;
+mod roles;
 mod shape;
 
 use proc_macro2::TokenStream;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use proc_macro2::{Ident, Span, TokenStream};
 
 use super::shape::Shape;
-use crate::cpp::Text;
+use crate::cpp::{self, Text};
 
 /// A task.
 #[derive(Debug)]
@@ -172,13 +172,6 @@ pub struct Port {
     pub shape: Vec<Shape>,
 }
 
-impl Port {
-    /// Whether other tasks write or read it: activations, not weights or constants.
-    pub fn is_activation(&self) -> bool {
-        matches!(self.kind, PortKind::In | PortKind::Out)
-    }
-}
-
 /// A CUDA C++ body.
 #[derive(Debug)]
 pub struct Body {
@@ -193,9 +186,9 @@ pub struct Body {
 pub enum Source {
     /// In the Rust file.
     Inline,
-    /// In this file: the build must run again when it changes.
+    /// In this file; the build must run again when it changes.
     File(PathBuf),
-    /// In the file that the literal names, which could not be looked up.
+    /// In the file that the literal names, which could not be read: it is not checked.
     Unread(syn::LitStr),
 }
 
@@ -234,9 +227,9 @@ impl Task {
 
     /// The weights that the consumer reads as a stream of pages.
     pub fn streams(&self) -> Vec<String> {
-        let text = self.consumer().map_or("", |body| &body.text.text);
+        let names = self.consumer().map_or(Vec::new(), |body| cpp::streams(&body.text.text));
         let weights = self.ports.iter().filter(|port| port.kind == PortKind::Weight);
-        weights.map(|port| port.name.to_string()).filter(|name| text.contains(&format!("{name}.pages("))).collect()
+        weights.map(|port| port.name.to_string()).filter(|name| names.contains(name)).collect()
     }
 
     /// The body of the consumer.

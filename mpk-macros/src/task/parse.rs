@@ -19,15 +19,14 @@ pub fn read(attribute: TokenStream, item: TokenStream, errors: &mut Errors) -> O
     if let syn::ReturnType::Type(_, ty) = &signature.output {
         errors.syntax(ty.span(), "a task returns nothing: what it gives are its `Out` ports");
     }
-    for word in [
+    let words = [
         signature.constness.as_ref().map(Spanned::span),
         signature.asyncness.as_ref().map(Spanned::span),
         signature.unsafety.as_ref().map(Spanned::span),
         signature.abi.as_ref().map(Spanned::span),
-    ] {
-        if let Some(span) = word {
-            errors.syntax(span, "a task is a plain `fn`");
-        }
+    ];
+    for span in words.into_iter().flatten() {
+        errors.syntax(span, "a task is a plain `fn`");
     }
     let options = options::read(attribute, errors);
     let ports = ports::read(signature, errors);

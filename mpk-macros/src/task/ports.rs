@@ -112,7 +112,14 @@ fn param(kind: &Ident, arguments: &[Argument], errors: &mut Errors) -> Option<Pa
 
 /// `[elem; (dims)]`.
 fn array(argument: &Argument, errors: &mut Errors) -> Option<(ElemSpec, Vec<Shape>)> {
-    let Argument::Type(Type::Array(array)) = argument else {
+    let array = match argument {
+        Argument::Type(ty) => match &**ty {
+            Type::Array(array) => Some(array),
+            _ => None,
+        },
+        Argument::Other(_) => None,
+    };
+    let Some(array) = array else {
         errors.syntax(argument.span(), "the type of a port is an array, whose length is its shape: `[bf16; (T, K)]`");
         return None;
     };
@@ -152,7 +159,7 @@ fn elem(ty: &Type, errors: &mut Errors) -> Option<ElemSpec> {
 
 /// A type argument of a port.
 enum Argument {
-    Type(Type),
+    Type(Box<Type>),
     Other(Span),
 }
 
@@ -165,7 +172,7 @@ impl Argument {
     }
 
     fn is(&self, name: &str) -> bool {
-        matches!(self, Argument::Type(Type::Path(path)) if path.path.is_ident(name))
+        matches!(self, Argument::Type(ty) if matches!(&**ty, Type::Path(path) if path.path.is_ident(name)))
     }
 }
 
@@ -184,7 +191,7 @@ fn generic(ty: &Type, errors: &mut Errors) -> Option<(Ident, Vec<Argument>)> {
             .args
             .iter()
             .map(|arg| match arg {
-                GenericArgument::Type(ty) => Argument::Type(ty.clone()),
+                GenericArgument::Type(ty) => Argument::Type(Box::new(ty.clone())),
                 other => Argument::Other(other.span()),
             })
             .collect(),

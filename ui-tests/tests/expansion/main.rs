@@ -1,5 +1,7 @@
 //! What the macros write, seen from a crate that depends on the runtime alone.
 
+use std::sync::Arc;
+
 use mpk_runtime::reference::{Area, Call, In, Out, Piece, PortView, Weight};
 use mpk_runtime::shape::{Elem, ElemSpec, Expr, ParamType, PortKind};
 use mpk_runtime::task::{FieldKind, Op, RoleKind, Task, TaskDef};
@@ -35,13 +37,13 @@ pub fn linear(
     }
 }
 
-#[mpk_task(tiles = T, additive(x))]
+#[mpk_task(roles(consumer), tiles = T, additive(x))]
 fn scale(x: In<[f32; (T, 2 * N)]>, factor: Param<f32>, N: Param<u32>, y: Out<[f32; (T, N.div_ceil(4))]>) {
     consumer!("scale.cuh");
     reference! { y.set(tiles.start, 0, x.row(0)[0] * factor * N as f32); }
 }
 
-#[mpk_task(grid, fuses(linear -> scale))]
+#[mpk_task(roles(consumer(threads = 128)), grid, fuses(linear -> scale))]
 fn both(x: In<[bf16; (T, K)]>, seen: State<[u64; (4,)], monotonic>, rows: Rows, at: TaskOffset, y: Out<[bf16; (T, K)]>) {
     consumer! { dep_wait(); grid_barrier(); }
     reference! {
@@ -130,17 +132,17 @@ fn the_reference_computes() {
     // SAFETY: both arrays are aligned to 8 bytes, initialised, and live to the end of the test; nothing else accesses them.
     let (xa, ya) = unsafe { (Area::new(xs.as_mut_ptr().cast(), 8), Area::new(ys.as_mut_ptr().cast(), 16)) };
     let weight = Weight { pieces: vec![Piece { data: &w, rows: 2, stride: 2, first: 0, cols: 2 }] };
-    let (xa, ya) = ([xa], [ya]);
+    let (xa, ya): (Arc<[Area]>, Arc<[Area]>) = ([xa].into(), [ya].into());
     let ports = [
-        PortView::In(In { areas: &xa, source: 0, elem: Elem::Bf16, rows: 1, features: 2, first: 0 }),
+        PortView::In(In { areas: xa, source: 0, elem: Elem::Bf16, rows: 1, features: 2, first: 0 }),
         PortView::Weight(&weight),
         PortView::Absent,
-        PortView::Out(Out { areas: &ya, elem: Elem::F32, rows: 0..1, own: 0..2, features: 2 }),
+        PortView::Out(Out { areas: ya.clone(), elem: Elem::F32, rows: 0..1, own: 0..2, features: 2 }),
         PortView::F32(0.25),
     ];
     let dims = [("T", 1), ("K", 2), ("N", 2)];
     (linear::TASK.reference)(&mut Call { ports: &ports, dims: &dims, tiles: 0..1, phase: 0 });
-    let y = In { areas: &ya, source: 0, elem: Elem::F32, rows: 1, features: 2, first: 0 };
+    let y = In { areas: ya, source: 0, elem: Elem::F32, rows: 1, features: 2, first: 0 };
     assert_eq!(*y.row(0), [2.25, 5.25]);
 }
 
