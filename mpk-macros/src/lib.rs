@@ -5,6 +5,7 @@
 
 mod cpp;
 mod errors;
+mod model;
 mod op;
 mod task;
 
@@ -35,4 +36,31 @@ pub fn op(tokens: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn task_table(tokens: TokenStream) -> TokenStream {
     op::table(tokens.into()).into()
+}
+
+/// Defines a language model: a type that implements `mpk_runtime::graph::Model`.
+///
+/// ```ignore
+/// model! {
+///     /// A decoder.
+///     pub model Tiny(cfg: TinyConfig) {
+///         dims { H = hidden_size, I = intermediate_size, V = vocab_size }
+///         embedding(model.embed_tokens: [V, H]);
+///         layer model.layers[i in 0..cfg.num_hidden_layers] {
+///             residual {
+///                 rmsnorm(norm: [H], eps = cfg.rms_norm_eps)
+///                 -> linear(mlp.{gate_proj, up_proj}: [I, H], shard = column) -> silu_mul
+///                 -> linear(mlp.down_proj: [H, I], shard = row) -> all_reduce
+///             }
+///         }
+///         linear(tied(lm_head, model.embed_tokens): [V, H], shard = column) -> argmax;
+///     }
+/// }
+/// ```
+///
+/// Ops are paths of the author's scope. Weights are module paths of the checkpoint with the shapes they have there, relative to
+/// the layer around. What flows by `->` is checked by symbol when the model is compiled: see the MPK-E01xx codes.
+#[proc_macro]
+pub fn model(tokens: TokenStream) -> TokenStream {
+    model::expand(tokens.into()).into()
 }

@@ -19,6 +19,6 @@ pub mod text;
 #[doc(hidden)]
 pub use bytemuck;
 pub use half::bf16;
-pub use mpk_macros::{mpk_task, op, task_table};
+pub use mpk_macros::{model, mpk_task, op, task_table};
 #[doc(hidden)]
 pub use static_assertions;

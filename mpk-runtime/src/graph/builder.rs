@@ -178,6 +178,16 @@ impl Builder {
         outs.first().copied().ok_or_else(|| shape_error(op.name, "it gives no value".into()))
     }
 
+    /// Adds an op that gives `N` values.
+    ///
+    /// # Errors
+    /// See [`GraphError`].
+    pub fn outs<const N: usize>(&mut self, op: OpDef, call: OpCall) -> Result<[Value; N], GraphError> {
+        let outs = self.ops(op, call)?;
+        let given = outs.len();
+        outs.try_into().map_err(|_| shape_error(op.name, format!("it gives {given} values, the model names {N}")))
+    }
+
     /// Adds an op and gives all outputs of its last task.
     ///
     /// # Errors

@@ -2,11 +2,13 @@
 
 mod builder;
 mod fuse;
+mod size;
 mod weight;
 
 use serde::Serialize;
 
 pub use builder::{Builder, GraphError, Input, OpCall, Value};
+pub use size::Size;
 pub use weight::{Source, WeightExpr};
 
 use crate::rope::Rope;

@@ -291,7 +291,20 @@ pub struct Inference {
 impl Inference {
     /// The value that flows on by `->`.
     pub const fn out(&self) -> Edge {
-        if self.len == 0 { Edge::UNKNOWN } else { self.outs[0] }
+        self.nth(0)
+    }
+
+    /// Value `i` of those it gives.
+    pub const fn nth(&self, i: usize) -> Edge {
+        if i < self.len { self.outs[i] } else { Edge::UNKNOWN }
+    }
+
+    /// Fails const evaluation with the first error, at the caller.
+    #[track_caller]
+    pub const fn check(&self) {
+        if let Some(error) = &self.error {
+            panic!("{}", error.as_str());
+        }
     }
 
     const fn failed(mut self, error: Text) -> Inference {
@@ -328,9 +341,7 @@ pub const fn infer(op: &OpDef, args: &Args) -> Inference {
 /// Fails const evaluation with the first error of [`infer`], at the caller.
 #[track_caller]
 pub const fn check(op: &OpDef, args: &Args) {
-    if let Some(error) = infer(op, args).error {
-        panic!("{}", error.as_str());
-    }
+    infer(op, args).check();
 }
 
 const fn has_weight(signature: &Signature) -> bool {
@@ -523,13 +534,21 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
                     _ => {}
                 }
                 match judge_place(sig, port, args.shard, edge.place, additive) {
+                    // The place of a value that an earlier error hid is not known either.
+                    _ if edge.is_unknown() => {}
                     Judged::Fine => {}
                     Judged::Additive => {
                         additive = Some(edge.place);
                         place = edge.place;
                     }
                     Judged::Keeps => place = edge.place,
-                    Judged::Wrong(error) => done = done.failed(error.said_of(sig, from)),
+                    Judged::Wrong(error) => {
+                        // Go on as if the collective stood where it is missing.
+                        if matches!(error, Wrong::PartialMixed) {
+                            place = Place::Replicated;
+                        }
+                        done = done.failed(error.said_of(sig, from));
+                    }
                 }
             }
         }

@@ -1,12 +1,14 @@
 //! Shapes that are checked twice by the same code: by symbol when a `model!` is compiled, by value when its
 //! graph is built. Everything here works in const evaluation.
 
+mod agree;
 mod dim;
 mod edge;
 mod infer;
 mod signature;
 mod text;
 
+pub use agree::{Meet, check_alike, check_end, check_meet, check_outs};
 pub use dim::Dim;
 pub use edge::{Edge, Elem, Parts, Place};
 pub use infer::{Arg, Args, Bindings, Inference, Named, Shard, binds, check, infer, infer_task};

@@ -1,0 +1,296 @@
+//! From tokens to the tree: the header, `dims` and statements.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::spanned::Spanned;
+use syn::{Attribute, Expr, Ident, LitStr, Pat, Result, Token, braced, bracketed, parenthesized, token};
+
+use super::ast::{Arm, Block, Chain, DimDef, If, Item, Layer, Let, Match, Model, Otherwise, Stmt};
+use super::poly::poly;
+use crate::errors::Errors;
+
+/// Reads a model. What can't be read is reported and skipped, so that one run finds all errors; `None` if not even the
+/// header can be read.
+pub fn parse(tokens: TokenStream, errors: &mut Errors) -> Option<Model> {
+    let mut model = None;
+    let whole = |input: ParseStream| {
+        let header = Header::parse(input)?;
+        model = Some(Reader { errors }.model(input, header)?);
+        Ok(())
+    };
+    if let Err(error) = whole.parse2(tokens)
+        // Tokens that were skipped on an earlier error are no second one.
+        && (model.is_none() || errors.is_empty())
+    {
+        errors.push(error);
+    }
+    model
+}
+
+/// What stands before the braces.
+struct Header {
+    attrs: Vec<Attribute>,
+    vis: syn::Visibility,
+    name: Ident,
+    cfg: Ident,
+    config: syn::Type,
+}
+
+impl Header {
+    fn parse(input: ParseStream) -> Result<Header> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let vis = input.parse()?;
+        let keyword = input.call(Ident::parse_any)?;
+        if keyword != "model" {
+            return Err(syn::Error::new(keyword.span(), "expected `model`, as in `pub model Name(cfg: Config) { … }`"));
+        }
+        let name = input.parse()?;
+        let content;
+        parenthesized!(content in input);
+        let cfg = content.parse()?;
+        content.parse::<Token![:]>()?;
+        Ok(Header { attrs, vis, name, cfg, config: content.parse()? })
+    }
+}
+
+/// Reads what may hold errors of its own.
+pub(super) struct Reader<'e> {
+    pub(super) errors: &'e mut Errors,
+}
+
+impl Reader<'_> {
+    fn model(&mut self, input: ParseStream, header: Header) -> Result<Model> {
+        let Header { attrs, vis, name, cfg, config } = header;
+        let content;
+        braced!(content in input);
+        let mut dims = Vec::new();
+        if is_word(&content, "dims") && content.peek2(token::Brace) {
+            content.parse::<Ident>()?;
+            let list;
+            braced!(list in content);
+            dims = self.dims(&list);
+        }
+        let body = Block { stmts: self.stmts(&content) };
+        Ok(Model { attrs, vis, name, cfg, config, dims, body })
+    }
+
+    fn dims(&mut self, input: ParseStream) -> Vec<DimDef> {
+        self.list(input, |_, input| {
+            let name = input.parse()?;
+            input.parse::<Token![=]>()?;
+            Ok(DimDef { name, value: poly(input)? })
+        })
+    }
+
+    /// Items between commas, to the end of `input`. An item that can't be read is reported and skipped.
+    pub(super) fn list<T>(&mut self, input: ParseStream, mut item: impl FnMut(&mut Self, ParseStream) -> Result<T>) -> Vec<T> {
+        let mut items = Vec::new();
+        while !input.is_empty() {
+            let read = item(self, input).and_then(|item| {
+                if !input.is_empty() && !input.peek(Token![,]) {
+                    return Err(input.error("expected `,`"));
+                }
+                Ok(item)
+            });
+            match read {
+                Ok(item) => items.push(item),
+                Err(error) => {
+                    self.errors.push(error);
+                    skip_until(input, ',');
+                }
+            }
+            // Present unless the list has ended.
+            let _ = input.parse::<Option<Token![,]>>();
+        }
+        items
+    }
+
+    fn block(&mut self, input: ParseStream) -> Result<Block> {
+        let content;
+        braced!(content in input);
+        Ok(Block { stmts: self.stmts(&content) })
+    }
+
+    fn stmts(&mut self, input: ParseStream) -> Vec<Stmt> {
+        let mut stmts = Vec::new();
+        while !input.is_empty() {
+            match self.stmt(input) {
+                Ok(stmt) => stmts.push(stmt),
+                Err(error) => {
+                    self.errors.push(error);
+                    skip_until(input, ';');
+                }
+            }
+            let _ = input.parse::<Option<Token![;]>>();
+        }
+        stmts
+    }
+
+    fn stmt(&mut self, input: ParseStream) -> Result<Stmt> {
+        if input.peek(Token![let]) {
+            let stmt = self.let_(input)?;
+            end_of_stmt(input, false)?;
+            return Ok(Stmt::Let(stmt));
+        }
+        if is_word(input, "layer") && input.peek2(syn::Ident::peek_any) {
+            return Ok(Stmt::Layer(self.layer(input)?));
+        }
+        if is_word(input, "extra") && input.peek2(LitStr) {
+            input.parse::<Ident>()?;
+            let mut names = vec![input.parse()?];
+            while input.parse::<Option<Token![,]>>()?.is_some() && input.peek(LitStr) {
+                names.push(input.parse()?);
+            }
+            end_of_stmt(input, false)?;
+            return Ok(Stmt::Extra(names));
+        }
+        let chain = self.chain(input)?;
+        let braced = matches!(chain.steps.last().unwrap_or(&chain.first), Item::Residual(..) | Item::If(_) | Item::Match(_));
+        end_of_stmt(input, braced)?;
+        Ok(Stmt::Chain(chain))
+    }
+
+    fn let_(&mut self, input: ParseStream) -> Result<Let> {
+        input.parse::<Token![let]>()?;
+        let tuple = input.peek(token::Paren);
+        let names = if tuple {
+            let content;
+            parenthesized!(content in input);
+            self.list(&content, |_, input| input.parse())
+        } else {
+            vec![input.parse()?]
+        };
+        input.parse::<Token![=]>()?;
+        Ok(Let { names, tuple, chain: self.chain(input)? })
+    }
+
+    fn layer(&mut self, input: ParseStream) -> Result<Layer> {
+        let keyword = input.parse::<Ident>()?.span();
+        let mut path = input.call(Ident::parse_any)?.to_string();
+        while input.parse::<Option<Token![.]>>()?.is_some() {
+            path = format!("{path}.{}", input.call(Ident::parse_any)?);
+        }
+        let content;
+        bracketed!(content in input);
+        let index = content.parse()?;
+        content.parse::<Token![in]>()?;
+        let range: Expr = content.parse()?;
+        let span = range.span();
+        let Expr::Range(syn::ExprRange { start: Some(start), end: Some(end), limits: syn::RangeLimits::HalfOpen(_), .. }) = range
+        else {
+            return Err(syn::Error::new(span, "expected a range of layers with both ends, as in `0..cfg.num_hidden_layers`"));
+        };
+        Ok(Layer { keyword, path, index, start: *start, end: *end, body: self.block(input)? })
+    }
+
+    /// A chain: `+` binds tighter than `->`.
+    pub(super) fn chain(&mut self, input: ParseStream) -> Result<Chain> {
+        let first = self.item(input)?;
+        let mut added = Vec::new();
+        while input.peek(Token![+]) {
+            let plus = input.parse::<Token![+]>()?.span();
+            added.push((plus, self.item(input)?));
+        }
+        let mut steps = Vec::new();
+        while input.parse::<Option<Token![->]>>()?.is_some() {
+            steps.push(self.item(input)?);
+            if input.peek(Token![+]) {
+                return Err(input.error(
+                    "`+` after `->` reads two ways\nhelp: put the chain in parentheses, `(a -> op) + b`, or name it with `let`",
+                ));
+            }
+        }
+        Ok(Chain { first, added, steps })
+    }
+
+    fn item(&mut self, input: ParseStream) -> Result<Item> {
+        if input.peek(token::Paren) {
+            let content;
+            parenthesized!(content in input);
+            let chain = self.chain(&content)?;
+            return if content.is_empty() {
+                Ok(Item::Group(Box::new(chain)))
+            } else {
+                Err(content.error("expected `->` or `)`"))
+            };
+        }
+        if is_word(input, "residual") && input.peek2(token::Brace) {
+            let keyword = input.parse::<Ident>()?.span();
+            return Ok(Item::Residual(keyword, self.block(input)?));
+        }
+        if input.peek(Token![if]) {
+            return Ok(Item::If(self.if_(input)?));
+        }
+        if input.peek(Token![match]) {
+            return Ok(Item::Match(self.match_(input)?));
+        }
+        if input.peek(syn::Ident)
+            || input.peek(Token![::])
+            || input.peek(Token![crate])
+            || input.peek(Token![super])
+            || input.peek(Token![self])
+        {
+            return Ok(Item::Op(self.op(input)?));
+        }
+        Err(input.error("expected an op, a named value, `residual`, `if`, `match` or a chain in parentheses"))
+    }
+
+    fn if_(&mut self, input: ParseStream) -> Result<If> {
+        let keyword = input.parse::<Token![if]>()?.span();
+        let cond = input.call(Expr::parse_without_eager_brace)?;
+        let then = self.block(input)?;
+        let otherwise = match input.parse::<Option<Token![else]>>()? {
+            None => None,
+            Some(_) if input.peek(Token![if]) => Some(Otherwise::If(Box::new(self.if_(input)?))),
+            Some(_) => Some(Otherwise::Block(self.block(input)?)),
+        };
+        Ok(If { keyword, cond, then, otherwise })
+    }
+
+    fn match_(&mut self, input: ParseStream) -> Result<Match> {
+        let keyword = input.parse::<Token![match]>()?.span();
+        let on = input.call(Expr::parse_without_eager_brace)?;
+        let content;
+        braced!(content in input);
+        let mut arms = Vec::new();
+        while !content.is_empty() {
+            let pat = content.call(Pat::parse_multi_with_leading_vert)?;
+            let guard = content.parse::<Option<Token![if]>>()?.map(|_| content.parse()).transpose()?;
+            content.parse::<Token![=>]>()?;
+            let body = if content.peek(token::Brace) {
+                self.block(&content)?
+            } else {
+                Block { stmts: vec![Stmt::Chain(self.chain(&content)?)] }
+            };
+            arms.push(Arm { pat, guard, body });
+            content.parse::<Option<Token![,]>>()?;
+        }
+        Ok(Match { keyword, on, arms })
+    }
+}
+
+/// Whether the next token is this word.
+pub(super) fn is_word(input: ParseStream, word: &str) -> bool {
+    input.cursor().ident().is_some_and(|(ident, _)| ident == word)
+}
+
+/// A statement ends with `;`, with a block, or at the end of its block.
+fn end_of_stmt(input: ParseStream, braced: bool) -> Result<()> {
+    if braced || input.is_empty() || input.peek(Token![;]) { Ok(()) } else { Err(input.error("expected `->`, `+` or `;`")) }
+}
+
+/// Skips to the next `stop` at this depth, or to the end.
+fn skip_until(input: ParseStream, stop: char) {
+    while let Some((tree, _)) = input.cursor().token_tree() {
+        let stops = matches!(&tree, TokenTree::Punct(p) if p.as_char() == stop);
+        if stops || input.parse::<TokenTree>().is_err() {
+            return;
+        }
+    }
+}
+
+/// The span of the last token of a path.
+pub(super) fn last_span(path: &syn::Path) -> Span {
+    path.segments.last().map_or_else(Span::call_site, |s| s.ident.span())
+}
