@@ -98,7 +98,7 @@ fn main() {
     for ranks in [1, 2, 8] {
         let graph = build(&cfg, ranks).unwrap();
         assert_eq!(graph.layers, 0..36);
-        assert_eq!(graph.ops.len(), 1 + 36 * (9 + if ranks > 1 { 2 } else { 0 }) + 3);
+        assert_eq!(graph.ops.len(), 1 + 36 * (10 + if ranks > 1 { 2 } else { 0 }) + 3);
         let find = |name: &str| graph.weights.iter().find(|w| w.sources()[0].names[0] == name).unwrap();
         let qkv = find("model.layers.7.self_attn.q_proj.weight");
         assert_eq!(qkv.shape(), [6144 / ranks, 4096]);
