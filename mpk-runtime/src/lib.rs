@@ -15,6 +15,7 @@ pub mod shape;
 pub mod step;
 pub mod task;
 pub mod text;
+pub mod verify;
 
 #[doc(hidden)]
 pub use bytemuck;

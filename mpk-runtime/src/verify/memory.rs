@@ -1,0 +1,209 @@
+//! MPK-P0204: every index is in range, everything fits where it lies, and what lives at the same time does not overlap.
+
+use super::View;
+use super::violation::{Code, Found};
+use crate::graph::NodeArg;
+use crate::plan::{PageSource, Plan, Shared};
+
+/// Checks that the parts of a plan belong together: all later checks index by them.
+pub(super) fn indices(plan: &Plan, found: &mut Found) {
+    let graph = &plan.graph;
+    let mut add = |queue: Option<usize>, what: String| {
+        let text = format!(
+            "the plan does not fit its graph: {what}\non the GPU a task would take the address of something else\nhelp: make the plan anew from its graph"
+        );
+        found.add(Code::P0204, None, queue, text);
+    };
+    let lengths = [
+        ("ops", plan.ops.len(), graph.ops.len()),
+        ("counters", plan.counters.len(), graph.ops.len()),
+        ("tensors", plan.tensors.len(), graph.tensors.len()),
+        ("weights", plan.weights.len(), graph.weights.len()),
+        ("ranks", plan.ranks, graph.ranks),
+    ];
+    for (what, has, wants) in lengths {
+        if has != wants {
+            add(None, format!("it has {has} {what}, the graph {wants}"));
+        }
+    }
+    if plan.ranks == 0 || plan.options.workers == 0 || plan.ranks.checked_mul(plan.options.workers) != Some(plan.queues.len()) {
+        add(None, format!("{} queues for {} workers of {} ranks", plan.queues.len(), plan.options.workers, plan.ranks));
+    }
+    let ops = plan.ops.len();
+    let mut below = |queue: Option<usize>, what: &str, index: usize, len: usize| {
+        if index >= len {
+            add(queue, format!("{what} {index} of {len}"));
+        }
+    };
+    below(None, "output tensor", graph.output, graph.tensors.len());
+    plan.boundary.iter().for_each(|op| below(None, "boundary op", *op, ops));
+    plan.tensors.iter().for_each(|buffer| below(None, "buffer", *buffer, plan.buffers.len()));
+    graph.tensors.iter().for_each(|tensor| below(None, "writer", tensor.writer, graph.ops.len()));
+    for state in &plan.states {
+        below(None, "op of a state", state.op, ops);
+    }
+    for node in &graph.ops {
+        below(None, "argument", node.args.len(), node.task.signature.ports.len() + 1);
+        for arg in &node.args {
+            match arg {
+                NodeArg::In(t) | NodeArg::Out(t) => below(None, "tensor", *t, graph.tensors.len()),
+                NodeArg::Weight(w) => below(None, "weight", *w, plan.weights.len()),
+                _ => {}
+            }
+        }
+    }
+    for (q, queue) in plan.queues.iter().enumerate() {
+        for share in &queue.tasks {
+            below(Some(q), "op of a task", share.op, ops);
+            share.waits.iter().for_each(|op| below(Some(q), "wait for op", *op, ops));
+            for trigger in &share.triggers {
+                below(Some(q), "trigger of counter", trigger.counter, ops);
+                below(Some(q), "trigger on rank", trigger.rank, plan.ranks);
+            }
+        }
+        for segment in &queue.stream {
+            let PageSource::Static { weight, .. } = segment.source;
+            below(Some(q), "task of a segment", segment.task, queue.tasks.len());
+            below(Some(q), "streamed weight", weight, plan.weights.len());
+        }
+    }
+}
+
+/// Checks shared memory, buffers, weights and states.
+pub(super) fn check(view: &View, found: &mut Found) {
+    shared(view.plan, found);
+    buffers(view, found);
+    weights(view.plan, found);
+    states(view.plan, found);
+}
+
+fn shared(plan: &Plan, found: &mut Found) {
+    let mut add = |what: String| {
+        let text = format!(
+            "shared memory: {what}\non the GPU one would overwrite the other, or the launch fail\nhelp: lay the regions out anew"
+        );
+        found.add(Code::P0204, None, None, text);
+    };
+    for (i, region) in plan.shared.iter().enumerate() {
+        let end = region.offset.checked_add(region.bytes);
+        if end.is_none_or(|end| end > plan.options.shared_memory) {
+            let (name, offset, bytes) = (&region.name, region.offset, region.bytes);
+            add(format!("`{name}` at {offset} of {bytes} bytes ends beyond {} bytes", plan.options.shared_memory));
+        }
+        if !region.align.is_power_of_two() || region.offset % region.align != 0 {
+            add(format!("`{}` at {} is not aligned to {}", region.name, region.offset, region.align));
+        }
+        for other in &plan.shared[..i] {
+            // Tasks of a worker run one after the other, so scratch of different tasks is never live at once.
+            let together = region.task.is_none() || other.task.is_none() || region.task == other.task;
+            if together && overlap(region, other) {
+                add(format!("`{}` and `{}` overlap", other.name, region.name));
+            }
+        }
+    }
+    // What the executors address must be there, and as large as they take it to be.
+    let mut needs = |name: String, task: Option<&str>, bytes: usize, align: usize| {
+        let there = plan.shared.iter().find(|r| r.name == name && r.task.as_deref() == task);
+        if there.is_none_or(|r| r.bytes < bytes || r.align % align != 0) {
+            add(format!("no region `{name}` of {bytes} bytes aligned to {align}"));
+        }
+    };
+    needs("ring".to_string(), None, plan.ring.stages.saturating_mul(plan.ring.page_bytes), 1024);
+    // Two barriers of 8 bytes for each stage: full and empty.
+    needs("barriers".to_string(), None, plan.ring.stages.saturating_mul(16), 8);
+    let mut seen: Vec<&str> = Vec::new();
+    for task in plan.graph.ops.iter().map(|node| node.task) {
+        if seen.contains(&task.name) {
+            continue;
+        }
+        seen.push(task.name);
+        for region in task.scratch {
+            let bytes = region.len.saturating_mul(region.elem.size());
+            needs(format!("{}.{}", task.name, region.name), Some(task.name), bytes, region.align.max(1));
+        }
+    }
+}
+
+fn overlap(a: &Shared, b: &Shared) -> bool {
+    a.offset < b.offset.saturating_add(b.bytes) && b.offset < a.offset.saturating_add(a.bytes) && a.bytes > 0 && b.bytes > 0
+}
+
+fn buffers(view: &View, found: &mut Found) {
+    let plan = view.plan;
+    for (i, buffer) in plan.buffers.iter().enumerate() {
+        if !(1..=2).contains(&buffer.parity) {
+            let text = format!(
+                "buffer {i} has {} copies by step parity\non the GPU a step would take an address outside of it\nhelp: 1, or 2 where other ranks write",
+                buffer.parity
+            );
+            found.add(Code::P0204, None, None, text);
+        }
+    }
+    for (t, tensor) in plan.graph.tensors.iter().enumerate() {
+        let mut add = |what: String| {
+            let op = Some(tensor.writer);
+            let text = format!(
+                "{}: its output {what}\non the GPU it would be written beyond its buffer\nhelp: give it a buffer of its own size",
+                view.label(tensor.writer)
+            );
+            found.add(Code::P0204, op, None, text);
+        };
+        let (id, buffer) = (plan.tensors[t], plan.buffer(t));
+        let bytes =
+            tensor.rows.saturating_mul(plan.options.rows).saturating_mul(tensor.features()).saturating_mul(tensor.elem.size());
+        if bytes > buffer.bytes {
+            add(format!("has {bytes} bytes, buffer {id} has {}", buffer.bytes));
+        }
+        let sources = if view.collected(t) { plan.ranks } else { 1 };
+        if buffer.sources != sources {
+            add(format!("comes from {sources} ranks, buffer {id} has room for {}", buffer.sources));
+        }
+    }
+    // Between two steps the host and the first ops read it.
+    let output = plan.graph.output;
+    if let Some(other) = (0..plan.tensors.len()).find(|t| *t != output && plan.tensors[*t] == plan.tensors[output]) {
+        let writer = plan.graph.tensors[other].writer;
+        let text = format!(
+            "{} writes to the buffer of the model's output\non the GPU the next step would overwrite it before it is read\nhelp: give the output a buffer of its own",
+            view.label(writer)
+        );
+        found.add(Code::P0203, Some(writer), None, text);
+    }
+}
+
+fn weights(plan: &Plan, found: &mut Found) {
+    for (i, (packed, weight)) in plan.weights.iter().zip(&plan.graph.weights).enumerate() {
+        let shape = weight.shape();
+        let (rows, cols) = match shape.as_slice() {
+            [rows] => (*rows, 1),
+            [rows @ .., cols] => (rows.iter().copied().fold(1, usize::saturating_mul), *cols),
+            [] => (0, 0),
+        };
+        let fragments = shape.len() > 1;
+        let bytes = match fragments {
+            true => rows.div_ceil(16).saturating_mul(cols.div_ceil(16)).saturating_mul(512),
+            false => rows.saturating_mul(2),
+        };
+        if (packed.rows, packed.cols, packed.fragments, packed.bytes) != (rows, cols, fragments, bytes) {
+            let text = format!(
+                "weight {i} is {rows} × {cols} of {bytes} bytes, packed as {packed:?}\non the GPU the loader would read beyond it\nhelp: pack it by its shape"
+            );
+            found.add(Code::P0204, None, None, text);
+        }
+    }
+}
+
+fn states(plan: &Plan, found: &mut Found) {
+    for (op, node) in plan.graph.ops.iter().enumerate() {
+        for (port, _) in node.args.iter().enumerate().filter(|(_, arg)| **arg == NodeArg::State) {
+            let count = plan.states.iter().filter(|s| (s.op, s.port) == (op, port)).count();
+            if count != 1 {
+                let text = format!(
+                    "{} has {count} states for its port `{}`\non the GPU it would write to no memory, or to that of another layer\nhelp: one state for each op and port",
+                    plan.ops[op].label, node.task.signature.ports[port].name
+                );
+                found.add(Code::P0204, Some(op), None, text);
+            }
+        }
+    }
+}
