@@ -6,13 +6,24 @@ use super::simulate::STEPS;
 use super::violation::{Code, Found};
 use super::{View, worker};
 use crate::graph::{OpId, TensorId};
-use crate::plan::{Scope, Share};
+use crate::plan::Scope;
 
 /// What lies in a piece of memory, and what lay there before: tensor and step.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     now: Option<(TensorId, usize)>,
     before: Option<(TensorId, usize)>,
+}
+
+/// A task that begins.
+pub(super) struct At<'a> {
+    pub(super) step: usize,
+    /// Its queue and the rank of it.
+    pub(super) q: usize,
+    pub(super) rank: usize,
+    pub(super) op: OpId,
+    /// What is complete before it.
+    pub(super) clock: &'a [u32],
 }
 
 /// Checks each access as its task comes up.
@@ -75,108 +86,92 @@ impl Hazards {
         self.seen.insert((code, op, other))
     }
 
-    /// Checks the accesses of a task of queue `q`, which begins at `clock`.
-    pub(super) fn task(&mut self, view: &View, step: usize, q: usize, share: &Share, clock: &[u32], found: &mut Found) {
-        let node = &view.plan.graph.ops[share.op];
-        let (rank, _) = view.plan.place_of(q);
+    /// Checks the accesses of a task.
+    pub(super) fn task(&mut self, view: &View, at: &At, found: &mut Found) {
+        let node = &view.plan.graph.ops[at.op];
         for tensor in node.reads() {
-            self.read(view, step, q, share.op, tensor, clock, found);
+            self.read(view, at, tensor, found);
         }
         for tensor in node.writes() {
-            if !view.collected(tensor) {
-                self.write(view, step, (q, rank), share.op, tensor, clock, found);
-            } else {
-                for to in 0..self.ranks {
-                    self.write(view, step, (q, to), share.op, tensor, clock, found);
-                }
+            let to = if view.collected(tensor) { 0..self.ranks } else { at.rank..at.rank + 1 };
+            for to in to {
+                self.write(view, at, tensor, to, found);
             }
         }
-        if step > 0 {
-            self.count(view, step, q, share.op, clock, found);
+        if at.step > 0 {
+            self.count(view, at, found);
         }
     }
 
-    fn read(&mut self, view: &View, step: usize, q: usize, op: OpId, tensor: TensorId, clock: &[u32], found: &mut Found) {
-        let (rank, _) = view.plan.place_of(q);
+    fn read(&mut self, view: &View, at: &At, tensor: TensorId, found: &mut Found) {
         let writer = view.plan.graph.tensors[tensor].writer;
-        let mut from = if view.collected(tensor) { 0..self.ranks } else { rank..rank + 1 };
-        let late = from.find(|from| !covers(view, clock, self.done(step, writer, *from), *from));
+        let mut from = if view.collected(tensor) { 0..self.ranks } else { at.rank..at.rank + 1 };
+        let late = from.find(|from| !covers(view, at.clock, self.done(at.step, writer, *from), *from));
         if let Some(from) = late
-            && self.first(Code::P0203, op, writer)
+            && self.first(Code::P0203, at.op, writer)
         {
             let text = format!(
                 "{} on {} reads what {} writes on rank {from}, and no chain of edges puts the write before the read\non the GPU it would read the values of a step ago, now and then\nhelp: let it wait for {}",
-                view.label(op),
-                worker(view.plan, q),
+                view.label(at.op),
+                worker(view.plan, at.q),
                 view.label(writer),
                 view.label(writer)
             );
-            found.add(Code::P0203, Some(op), Some(q), text);
+            found.add(Code::P0203, Some(at.op), Some(at.q), text);
         }
     }
 
-    /// `(q, to)`: the queue that writes, and the rank in whose memory it does.
-    fn write(
-        &mut self,
-        view: &View,
-        step: usize,
-        (q, to): (usize, usize),
-        op: OpId,
-        tensor: TensorId,
-        clock: &[u32],
-        found: &mut Found,
-    ) {
+    /// A write into the memory of rank `to`.
+    fn write(&mut self, view: &View, at: &At, tensor: TensorId, to: usize, found: &mut Found) {
         let plan = view.plan;
-        let (rank, _) = plan.place_of(q);
         let (id, buffer) = (plan.tensors[tensor], plan.buffer(tensor));
         let (sources, parity) = (buffer.sources.clamp(1, self.ranks), buffer.parity.clamp(1, 2));
-        let source = if sources == 1 { 0 } else { rank };
-        let cell = self.first_cell[id] + (to * sources + source.min(sources - 1)) * parity + step % parity;
-        if self.cells[cell].now != Some((tensor, step)) {
-            self.cells[cell] = Cell { now: Some((tensor, step)), before: self.cells[cell].now };
+        let source = at.rank.min(sources - 1);
+        let cell = self.first_cell[id] + (to * sources + source) * parity + at.step % parity;
+        if self.cells[cell].now != Some((tensor, at.step)) {
+            self.cells[cell] = Cell { now: Some((tensor, at.step)), before: self.cells[cell].now };
         }
         // What lay there before that was overwritten under the same check: its accesses come before by transitivity.
         let Some((old, then)) = self.cells[cell].before else { return };
         let writer = plan.graph.tensors[old].writer;
-        let mut late = (!covers(view, clock, self.done(then, writer, rank), rank)).then_some((writer, "writes", rank));
-        for reader in &view.readers[old] {
-            if late.is_none() && !covers(view, clock, self.done(then, *reader, to), to) {
-                late = Some((*reader, "reads", to));
-            }
-        }
-        let Some((other, verb, at)) = late else { return };
-        if self.first(Code::P0203, op, other) {
-            let when = match step.checked_sub(then) {
+        let late = |op: OpId, rank: usize| !covers(view, at.clock, self.done(then, op, rank), rank);
+        let late = match view.readers[old].iter().find(|reader| late(**reader, to)) {
+            _ if late(writer, at.rank) => Some((writer, "writes", at.rank)),
+            reader => reader.map(|reader| (*reader, "reads", to)),
+        };
+        if let Some((other, verb, rank)) = late
+            && self.first(Code::P0203, at.op, other)
+        {
+            let when = match at.step.checked_sub(then) {
                 Some(0) => "of the same step",
                 Some(1) => "of the step before",
                 Some(_) => "of two steps before",
                 None => "of the step after",
             };
             let text = format!(
-                "{} on {} overwrites buffer {id} on rank {to}, which {} {when} {verb} on rank {at}, and no chain of edges puts that first\non the GPU a slow worker would read the new values for the old, now and then\nhelp: give the output of {} a buffer of its own, or a copy for each step parity",
-                view.label(op),
-                worker(plan, q),
+                "{} on {} overwrites buffer {id} on rank {to}, which {} {when} {verb} on rank {rank}, and no chain of edges puts that first\non the GPU a slow worker would read the new values for the old, now and then\nhelp: give the output of {} a buffer of its own, or a copy for each step parity",
+                view.label(at.op),
+                worker(plan, at.q),
                 view.label(other),
-                view.label(op)
+                view.label(at.op)
             );
-            found.add(Code::P0203, Some(op), Some(q), text);
+            found.add(Code::P0203, Some(at.op), Some(at.q), text);
         }
     }
 
     /// A wait in step `s` is for `s` times the arrivals: none of step `s` may come before all of step `s - 1`.
-    fn count(&mut self, view: &View, step: usize, q: usize, op: OpId, clock: &[u32], found: &mut Found) {
-        let (rank, _) = view.plan.place_of(q);
-        let mut from = if view.plan.counters[op].scope == Scope::Sys { 0..self.ranks } else { rank..rank + 1 };
-        let late = from.find(|from| !covers(view, clock, self.done(step - 1, op, *from), *from));
+    fn count(&mut self, view: &View, at: &At, found: &mut Found) {
+        let mut from = if view.plan.counters[at.op].scope == Scope::Sys { 0..self.ranks } else { at.rank..at.rank + 1 };
+        let late = from.find(|from| !covers(view, at.clock, self.done(at.step - 1, at.op, *from), *from));
         if let Some(from) = late
-            && self.first(Code::P0201, op, op)
+            && self.first(Code::P0201, at.op, at.op)
         {
             let text = format!(
                 "{} on {} arrives for a step while rank {from} may not have arrived for the step before\non the GPU the count would be full with a task still running\nhelp: put an op that comes after it in `boundary`",
-                view.label(op),
-                worker(view.plan, q)
+                view.label(at.op),
+                worker(view.plan, at.q)
             );
-            found.add(Code::P0201, Some(op), Some(q), text);
+            found.add(Code::P0201, Some(at.op), Some(at.q), text);
         }
     }
 }

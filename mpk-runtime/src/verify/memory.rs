@@ -90,7 +90,7 @@ fn shared(plan: &Plan, found: &mut Found) {
             let (name, offset, bytes) = (&region.name, region.offset, region.bytes);
             add(format!("`{name}` at {offset} of {bytes} bytes ends beyond {} bytes", plan.options.shared_memory));
         }
-        if !region.align.is_power_of_two() || region.offset % region.align != 0 {
+        if !region.align.is_power_of_two() || !region.offset.is_multiple_of(region.align) {
             add(format!("`{}` at {} is not aligned to {}", region.name, region.offset, region.align));
         }
         for other in &plan.shared[..i] {
@@ -104,7 +104,7 @@ fn shared(plan: &Plan, found: &mut Found) {
     // What the executors address must be there, and as large as they take it to be.
     let mut needs = |name: String, task: Option<&str>, bytes: usize, align: usize| {
         let there = plan.shared.iter().find(|r| r.name == name && r.task.as_deref() == task);
-        if there.is_none_or(|r| r.bytes < bytes || r.align % align != 0) {
+        if there.is_none_or(|r| r.bytes < bytes || !r.align.is_multiple_of(align)) {
             add(format!("no region `{name}` of {bytes} bytes aligned to {align}"));
         }
     };

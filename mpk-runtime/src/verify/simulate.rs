@@ -6,7 +6,7 @@
 
 use super::boundary;
 use super::counters::Arrivals;
-use super::hazards::Hazards;
+use super::hazards::{At, Hazards};
 use super::violation::{Code, Found};
 use super::{View, worker};
 use crate::graph::OpId;
@@ -130,7 +130,7 @@ impl Run<'_> {
             return self.meet(q, step, share.op, ready, hazards, found);
         }
         if !self.meets[share.op] {
-            hazards.task(self.view, step, q, share, &self.cursors[q].clock, found);
+            hazards.task(self.view, &At { step, q, rank, op: share.op, clock: &self.cursors[q].clock }, found);
         }
         let cursor = &mut self.cursors[q];
         (cursor.task, cursor.waits, cursor.met) = (cursor.task + 1, 0, false);
@@ -162,8 +162,7 @@ impl Run<'_> {
         found: &mut Found,
     ) -> bool {
         let (rank, _) = self.view.plan.place_of(q);
-        let share = &self.view.plan.queues[q].tasks[self.cursors[q].task];
-        hazards.task(self.view, step, q, share, &self.cursors[q].clock, found);
+        hazards.task(self.view, &At { step, q, rank, op, clock: &self.cursors[q].clock }, found);
         let place = self.place(step, op, rank);
         let barrier = &mut self.barriers[place];
         barrier.arrived += 1;

@@ -17,7 +17,7 @@ pub(super) fn check(view: &View, found: &mut Found) {
             || ring.in_flight == 0
             || ring.in_flight > ring.stages
             || ring.page_bytes == 0
-            || ring.page_bytes % 512 != 0)
+            || !ring.page_bytes.is_multiple_of(512))
     {
         let text = format!(
             "a ring of {} stages of {} bytes with {} in flight can't pass a page\non the GPU the loader would wait for ever\nhelp: 1 <= in_flight <= stages, and pages of whole fragments of 512 bytes",
