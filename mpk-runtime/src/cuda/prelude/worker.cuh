@@ -1,0 +1,100 @@
+// What the roles of a worker share: its map of shared memory, the step, the packets of its queue, and waits with an end.
+// Constants in capitals that are not defined here come from the plan: `mpk/config.cuh`.
+#pragma once
+#include "mpk/abi.cuh"
+#include "mpk/config.cuh"
+
+namespace mpk {
+
+extern __shared__ __align__(1024) uint8_t shared_memory[];
+
+/// Position in a ring: both sides count alike, so that no index is ever exchanged.
+template <uint32_t DEPTH> struct Cursor {
+    uint32_t stage = 0, phase = 0;
+    MPK_DEVICE void advance() {
+        if (++stage == DEPTH) {
+            stage = 0;
+            phase ^= 1;
+        }
+    }
+};
+
+/// Words between the roles of a worker.
+struct Shared {
+    /// Of the stage ring: bytes have come, and readers have gone.
+    uint64_t full[STAGES], empty[STAGES];
+    /// Likewise for the packets of the queue.
+    uint64_t packet_full[PACKETS], packet_empty[PACKETS];
+    /// The rows of the step, copied here by the consumers.
+    Record record;
+    /// What they found in the head of the step.
+    uint32_t run, unused[3];
+    __align__(128) uint8_t packets[PACKETS][PACKET_BYTES];
+};
+static_assert(sizeof(Shared) <= BARRIERS_BYTES, "the region `barriers` of the plan is too small for this kernel");
+
+MPK_DEVICE Shared& shared() { return *reinterpret_cast<Shared*>(shared_memory + BARRIERS_AT); }
+MPK_DEVICE uint8_t* page_at(uint32_t stage) { return shared_memory + RING_AT + stage * PAGE_BYTES; }
+MPK_DEVICE const Packet* packet_at(uint32_t stage) { return reinterpret_cast<const Packet*>(shared().packets[stage]); }
+
+/// Once, by one thread, before the roles part.
+MPK_DEVICE void init_barriers() {
+    Shared& s = shared();
+    for (uint32_t i = 0; i < STAGES; ++i) {
+        mbarrier_init(&s.full[i], 1);
+        mbarrier_init(&s.empty[i], WARPS);
+    }
+    for (uint32_t i = 0; i < PACKETS; ++i) {
+        mbarrier_init(&s.packet_full[i], 1);
+        mbarrier_init(&s.packet_empty[i], 1);
+    }
+    mbarrier_init_fence();
+}
+
+MPK_DEVICE bool aborted(const Params& params) { return load_relaxed(&params.fault->kind) != NO_FAULT; }
+
+/// Reports the first fault: only the thread that claims it writes the rest, which the host reads after the kernel has ended.
+MPK_DEVICE void report(const Params& params, FaultKind kind, uint32_t op, uint32_t site, uint32_t wanted, uint32_t seen,
+                       uint32_t epoch) {
+    if (atomicCAS(&params.fault->kind, uint32_t(NO_FAULT), uint32_t(kind)) != NO_FAULT) return;
+    Fault& fault = *params.fault;
+    fault.worker = blockIdx.x;
+    fault.op = op;
+    fault.site = site;
+    fault.wanted = wanted;
+    fault.seen = seen;
+    fault.epoch = epoch;
+}
+
+/// Waits until a counter has what it gets in `epoch` steps. After a fault anywhere it returns at once, so that all roles run on to
+/// the end of the step with every barrier count intact. Counters only grow, and the comparison survives their wrap.
+MPK_DEVICE void wait_for(const Params& params, const Wait& wait, uint32_t epoch, uint32_t op, uint32_t site) {
+    const uint32_t* counter = reinterpret_cast<const uint32_t*>(wait.counter);
+    const uint32_t wanted = epoch * wait.arrivals;
+    uint64_t begin = 0;
+    for (uint32_t spins = 1;; ++spins) {
+        const uint32_t seen = load_acquire(counter, wait.scope);
+        const int32_t ahead = int32_t(seen - wanted);
+        if (ahead == 0) return;
+        if (ahead > 0) return report(params, OVERRUN, op, site, wanted, seen, epoch);
+        if (spins % 128 != 0) continue;
+        if (aborted(params)) return;
+        const uint64_t now = nanoseconds();
+        if (begin == 0) begin = now;
+        if (now - begin > params.watchdog_ns) return report(params, HANG, op, site, wanted, seen, epoch);
+    }
+}
+
+/// Whether the step `epoch` is to be run: waits until the controller says so. It has no limit, since an idle kernel waits here;
+/// the controller always publishes an end. A head beyond `epoch` means that the step was run, so a late reader is safe.
+MPK_DEVICE bool step_begins(const Params& params, uint32_t epoch) {
+    for (;;) {
+        // Acquire: with the head comes the record, and through the controller's waits everything of the steps before.
+        const uint64_t head = load_acquire(params.head);
+        const int32_t ahead = int32_t(uint32_t(head >> 32) - epoch);
+        if (ahead > 0) return true;
+        if (ahead == 0) return uint32_t(head) == 0;
+    }
+}
+
+}  // namespace mpk
