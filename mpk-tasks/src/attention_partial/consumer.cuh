@@ -1,0 +1,171 @@
+// Keys are shared out: a team of lanes holds 8 features each of one key, so a warp has several keys at once and all warps together
+// KEYS of them. Every team keeps a running softmax for all query heads of the key/value head; at the end the teams are merged, by
+// lanes and then over the warps in their order.
+constexpr uint32_t SPLITS = 8, WIDTH = 8, AT_ONCE = 2;
+constexpr uint32_t D = head_dim, GROUP = Q / KV, KV_HEADS = KV / head_dim;
+static_assert(D % 16 == 0 && D <= 256, "heads have up to 256 features, a multiple of 16");
+static_assert(GROUP >= 1 && GROUP <= 16, "up to 16 query heads share a key");
+constexpr uint32_t LANES = D <= 16 ? 2 : D <= 32 ? 4 : D <= 64 ? 8 : D <= 128 ? 16 : 32;
+constexpr uint32_t TEAMS = 32 / LANES, KEYS = role_warps() * TEAMS;
+constexpr uint32_t BUFFERS = 2 * role_warps() * D <= sizeof(acc) / sizeof(float) ? 2 : 1;
+static_assert(role_warps() * D <= sizeof(acc) / sizeof(float), "`acc` holds one head of every warp");
+
+const uint32_t team = role_warp() * TEAMS + lane() / LANES;
+const uint32_t own = lane() % LANES * WIDTH;
+const bool live = own < D;
+
+// Features `own..` of the head that begins at `first` of row `t`: normed if there is a norm, and rotated. The other half of a rotated
+// pair lies half a head away.
+auto rotated = [&](uint32_t t, uint32_t first, const Vector& norm) {
+    Floats<WIDTH> a{}, b{};
+    const uint32_t other = own < D / 2 ? own + D / 2 : own - D / 2;
+    if (live) {
+        a = qkv.template load<WIDTH>(t, first + own);
+        b = qkv.template load<WIDTH>(t, first + other);
+    }
+    if (norm) {
+        float sum = 0;
+        for (uint32_t i = 0; i < WIDTH; ++i) sum += a[i] * a[i];
+        const float scale = rsqrtf(lane_sum<LANES>(sum) / D + eps);
+        if (live) {
+            const Floats<WIDTH> wa = norm.load<WIDTH>(own), wb = norm.load<WIDTH>(other);
+            for (uint32_t i = 0; i < WIDTH; ++i) {
+                a[i] *= scale * wa[i];
+                b[i] *= scale * wb[i];
+            }
+        }
+    }
+    if (live) {
+        const uint32_t position = rows[t].position, angle = own % (D / 2);
+        const Floats<WIDTH> cosine = rope.cosines<WIDTH>(position, angle), sine = rope.sines<WIDTH>(position, angle);
+        const float sign = own < D / 2 ? -1.0f : 1.0f;
+        for (uint32_t i = 0; i < WIDTH; ++i) a[i] = a[i] * cosine[i] + sign * b[i] * sine[i];
+    }
+    return a;
+};
+// As the cache holds them.
+auto key_of = [&](uint32_t t, uint32_t h) {
+    Floats<WIDTH> k = rotated(t, Q + h * D, k_norm);
+    for (uint32_t i = 0; i < WIDTH; ++i) k[i] = rounded(k[i]);
+    return k;
+};
+auto value_of = [&](uint32_t t, uint32_t h) {
+    return live ? qkv.template load<WIDTH>(t, Q + KV + h * D + own) : Floats<WIDTH>{};
+};
+
+dep_wait();
+uint32_t turn = 0;
+for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++tile) {
+    const uint32_t h = tile / SPLITS, split = tile % SPLITS;
+    for (uint32_t t = 0; t < T; ++t) {
+        Floats<WIDTH> query[GROUP], sum[GROUP];
+        float max[GROUP], weight[GROUP];
+        const float scale = rsqrtf(float(D));
+#pragma unroll
+        for (uint32_t g = 0; g < GROUP; ++g) {
+            query[g] = rotated(t, (h * GROUP + g) * D, q_norm);
+            for (uint32_t i = 0; i < WIDTH; ++i) query[g][i] *= scale;
+            sum[g] = Floats<WIDTH>{};
+            max[g] = NEGATIVE_INFINITY;
+            weight[g] = 0;
+        }
+        // A key of this team, if it has one; all lanes of the warp take part.
+        auto add = [&](const Floats<WIDTH>& key, const Floats<WIDTH>& value, bool valid) {
+#pragma unroll
+            for (uint32_t g = 0; g < GROUP; ++g) {
+                float score = 0;
+                for (uint32_t i = 0; i < WIDTH; ++i) score += query[g][i] * key[i];
+                score = lane_sum<LANES>(score);
+                if (!valid) continue;
+                const float larger = fmaxf(max[g], score);
+                const float keep = __expf(max[g] - larger), gain = __expf(score - larger);
+                for (uint32_t i = 0; i < WIDTH; ++i) sum[g][i] = sum[g][i] * keep + value[i] * gain;
+                weight[g] = weight[g] * keep + gain;
+                max[g] = larger;
+            }
+        };
+
+        // The cached positions of this split: whole pages, as even as pages allow.
+        const uint32_t slot = rows[t].slot, cached = rows.cached(t);
+        const uint32_t run = ceil_div(ceil_div(cached, PAGE_POSITIONS), SPLITS) * PAGE_POSITIONS;
+        const uint32_t end = smaller((split + 1) * run, cached);
+        for (uint32_t base = split * run; base < end; base += KEYS * AT_ONCE) {
+            Floats<WIDTH> key[AT_ONCE], value[AT_ONCE];
+#pragma unroll
+            for (uint32_t j = 0; j < AT_ONCE; ++j) {
+                const uint32_t position = smaller(base + j * KEYS + team, end - 1);
+                const uint32_t page = rows.page(slot, position), offset = position % PAGE_POSITIONS;
+                key[j] = live ? kv.template load<WIDTH>(page, h, offset, own) : Floats<WIDTH>{};
+                value[j] = live ? kv.template load<WIDTH>(page, KV_HEADS + h, offset, own) : Floats<WIDTH>{};
+            }
+#pragma unroll
+            for (uint32_t j = 0; j < AT_ONCE; ++j) add(key[j], value[j], base + j * KEYS + team < end);
+        }
+        // The step's own keys belong to the last split; they come from the input, never from the cache.
+        if (split == SPLITS - 1) {
+            for (uint32_t base = rows.first_peer(t); base <= t; base += KEYS) {
+                const uint32_t peer = smaller(base + team, t);
+                const Floats<WIDTH> key = key_of(peer, h);
+                add(key, value_of(peer, h), base + team <= t);
+            }
+        }
+
+        // The teams of a warp: both sides of an exchange compute the same merge.
+#pragma unroll
+        for (uint32_t mask = LANES; mask < 32; mask *= 2) {
+#pragma unroll
+            for (uint32_t g = 0; g < GROUP; ++g) {
+                const float other = __shfl_xor_sync(ALL_LANES, max[g], mask);
+                const float larger = fmaxf(max[g], other);
+                // Without any key both are -inf, and their difference is no number.
+                const float mine = larger == NEGATIVE_INFINITY ? 0.0f : __expf(max[g] - larger);
+                const float theirs = larger == NEGATIVE_INFINITY ? 0.0f : __expf(other - larger);
+                weight[g] = weight[g] * mine + __shfl_xor_sync(ALL_LANES, weight[g], mask) * theirs;
+                for (uint32_t i = 0; i < WIDTH; ++i) {
+                    sum[g][i] = sum[g][i] * mine + __shfl_xor_sync(ALL_LANES, sum[g][i], mask) * theirs;
+                }
+                max[g] = larger;
+            }
+        }
+        // The warps, one query head after the other.
+#pragma unroll
+        for (uint32_t g = 0; g < GROUP; ++g) {
+            float* heads = acc + turn * role_warps() * D;
+            float* stats = stat + turn * role_warps() * 2;
+            if (BUFFERS == 1) groups_sync();
+            if (lane() < LANES && live) {
+                for (uint32_t i = 0; i < WIDTH; ++i) heads[role_warp() * D + own + i] = sum[g][i];
+            }
+            if (lane() == 0) {
+                stats[role_warp() * 2] = max[g];
+                stats[role_warp() * 2 + 1] = weight[g];
+            }
+            // With two buffers, whoever still reads the one before is done when this one is full.
+            groups_sync();
+            float largest = NEGATIVE_INFINITY;
+            for (uint32_t w = 0; w < role_warps(); ++w) largest = fmaxf(largest, stats[w * 2]);
+            for (uint32_t i = role_thread(); i < D + 2; i += role_threads()) {
+                float total = 0;
+                for (uint32_t w = 0; w < role_warps(); ++w) {
+                    const float share = largest == NEGATIVE_INFINITY ? 0.0f : __expf(stats[w * 2] - largest);
+                    total += share * (i < D ? heads[w * D + i] : stats[w * 2 + 1]);
+                }
+                const uint32_t n = (tile * GROUP + g) * (D + 2) + i;
+                part.store(t, n, i == D ? largest : total);
+            }
+            if (BUFFERS == 2) turn ^= 1;
+        }
+    }
+    // Split 0 appends: these positions are read from the next step on.
+    if (split == 0) {
+        for (uint32_t base = 0; base < T; base += KEYS) {
+            const uint32_t t = smaller(base + team, T - 1);
+            const Floats<WIDTH> key = key_of(t, h), value = value_of(t, h);
+            if (live && base + team < T) {
+                const uint32_t page = rows.page(rows[t].slot, rows[t].position), offset = rows[t].position % PAGE_POSITIONS;
+                kv.store(page, h, offset, own, key);
+                kv.store(page, KV_HEADS + h, offset, own, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+// A gather from the packed table, so that a tied table is stored once. No activation is read, but the outputs of the step before may
+// still be.
+dep_wait();
+const uint32_t first = task.first_tile * 64;
+const uint32_t count = smaller(task.tiles * 64, H - first);
+for (uint32_t t = 0; t < T; ++t) {
+    const uint32_t token = rows[t].token;
+    for (uint32_t i = role_thread(); i < count; i += role_threads()) y.store(t, first + i, w.at(token, first + i));
+}

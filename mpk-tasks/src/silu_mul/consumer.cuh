@@ -1,0 +1,11 @@
+// 64 features a tile: one thread for each product, rows one after the other.
+dep_wait();
+const uint32_t first = task.first_tile * 64;
+const uint32_t count = smaller(task.tiles * 64, I - first);
+for (uint32_t t = 0; t < T; ++t) {
+    for (uint32_t i = role_thread(); i < count; i += role_threads()) {
+        const uint32_t n = first + i;
+        const float gate = x.at(t, n), up = x.at(t, I + n);
+        y.store(t, n, gate / (1.0f + __expf(-gate)) * up);
+    }
+}
