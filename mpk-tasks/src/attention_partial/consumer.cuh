@@ -14,6 +14,8 @@ const uint32_t team = role_warp() * TEAMS + lane() / LANES;
 const uint32_t own = lane() % LANES * WIDTH;
 const bool live = own < D;
 
+dep_wait();
+
 // Features `own..` of the head that begins at `first` of row `t`: normed if there is a norm, and rotated. The other half of a rotated
 // pair lies half a head away.
 auto rotated = [&](uint32_t t, uint32_t first, const Vector& norm) {
@@ -53,7 +55,6 @@ auto value_of = [&](uint32_t t, uint32_t h) {
     return live ? qkv.template load<WIDTH>(t, Q + KV + h * D + own) : Floats<WIDTH>{};
 };
 
-dep_wait();
 uint32_t turn = 0;
 for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++tile) {
     const uint32_t h = tile / SPLITS, split = tile % SPLITS;
