@@ -48,6 +48,7 @@ pub fn deserialize<T: DeserializeOwned>(config: Value) -> Result<T, LoadError> {
         let (field, what) = match missing {
             Some(name) if path == "." => (name.to_owned(), "missing".to_owned()),
             Some(name) => (format!("{path}.{name}"), "missing".to_owned()),
+            None if path == "." => ("fields".to_owned(), what),
             None => (path, what),
         };
         LoadError::field(Path::new(CONFIG), field, what)

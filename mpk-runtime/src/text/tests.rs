@@ -106,6 +106,40 @@ fn an_incomplete_character_comes_at_the_end_only() {
     assert_eq!(stream.finish().as_deref(), Some("\u{fffd}"));
 }
 
+/// A tokenizer of the SentencePiece kind: `▁` for a space, bytes as tokens, the first space of a text dropped.
+fn sentence_piece() -> (tempfile::TempDir, Tokenizer) {
+    let bytes = "你好🦀".bytes().map(|byte| format!("<0x{byte:02X}>"));
+    let vocab: serde_json::Map<String, serde_json::Value> =
+        ["<unk>", "▁Hi", "▁you"].map(str::to_owned).into_iter().chain(bytes).zip((0..).map(Into::into)).collect();
+    let json = serde_json::json!({
+        "version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null, "post_processor": null,
+        "decoder": { "type": "Sequence", "decoders": [
+            { "type": "Replace", "pattern": { "String": "▁" }, "content": " " },
+            { "type": "ByteFallback" }, { "type": "Fuse" },
+            { "type": "Strip", "content": " ", "start": 1, "stop": 0 },
+        ]},
+        "model": { "type": "BPE", "unk_token": "<unk>", "byte_fallback": true, "vocab": vocab, "merges": [] },
+    });
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("tokenizer.json"), json.to_string()).unwrap();
+    let tokenizer = Tokenizer::open(dir.path()).unwrap();
+    (dir, tokenizer)
+}
+
+#[test]
+fn bytes_as_tokens_and_leading_spaces_stream_as_they_decode() {
+    let (_dir, tokenizer) = sentence_piece();
+    let bytes = tokenizer.encode("你好🦀", false).unwrap();
+    assert_eq!(bytes.len(), 10, "one id a byte");
+    let ids: Vec<u32> = [2].into_iter().chain(bytes).chain([1]).collect();
+    let pieces = |prompt: &[u32]| {
+        let mut stream = tokenizer.stream(prompt, true);
+        ids.iter().filter_map(|&id| stream.push(id)).collect::<Vec<_>>()
+    };
+    assert_eq!(pieces(&[]), ["you", "你", "好", "🦀", " Hi"]);
+    assert_eq!(pieces(&[1]), [" you", "你", "好", "🦀", " Hi"]);
+}
+
 #[test]
 fn an_id_without_a_token_gives_no_text() {
     let tokenizer = Tokenizer::open(&fixture("tiny-qwen3")).unwrap();
@@ -158,6 +192,7 @@ fn templates_render_as_in_transformers() {
         ("{{ messages[0] | tojson }}", "{\"role\": \"system\", \"content\": \"Be <brief>.\"}"),
         ("{{ [1, 'é'] | tojson(indent=2) }}", "[\n  1,\n  \"é\"\n]"),
         ("{{ strftime_now('%Y') | int > 2024 }}", "True"),
+        ("{% for m in messages %}{{ m.role }}{% break %}{% endfor %}", "system"),
         ("{% macro f(x) %}({{ x }}){% endmacro %}{{ f(messages[1].role) }}", "(user)"),
     ];
     for (template, expected) in cases {
@@ -206,7 +241,14 @@ fn a_missing_tokenizer_points_to_ids() {
         dir.path().display()
     );
     assert_eq!(error, expected);
-    fs::write(dir.path().join("tokenizer.json"), "{\"model\": 3}").unwrap();
-    let error = Tokenizer::open(dir.path()).unwrap_err().to_string();
-    assert!(error.starts_with("MPK-L0304: ") && error.contains("tokenizer.json: not a tokenizer: "), "{error}");
+}
+
+#[test]
+fn a_damaged_tokenizer_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for damaged in ["", "{\"model\": 3}", "{\"decoder\": {\"type\": ByteLevel}}", "{\"decoder\": 1e999}"] {
+        fs::write(dir.path().join("tokenizer.json"), damaged).unwrap();
+        let error = Tokenizer::open(dir.path()).unwrap_err().to_string();
+        assert!(error.starts_with("MPK-L0304: ") && error.contains("tokenizer.json: not a tokenizer: "), "{error}");
+    }
 }

@@ -3,9 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use serde::Deserialize;
+
 use super::chat::{ChatTemplate, Message};
 use super::error::TextError;
 use super::stream::TextStream;
+
+/// The longest `tokenizer.json` that is read, in bytes; the largest known are a tenth of it.
+const LONGEST: u64 = 300_000_000;
 
 /// The tokenizer of a checkpoint.
 #[derive(Debug)]
@@ -20,14 +25,14 @@ impl Tokenizer {
     /// Opens `tokenizer.json` in the folder `dir`.
     ///
     /// # Errors
-    /// [`TextError::NoTokenizer`] or [`TextError::Tokenizer`].
+    /// [`TextError::NoTokenizer`], [`TextError::File`] or [`TextError::Tokenizer`].
     pub fn open(dir: &Path) -> Result<Self, TextError> {
         let path = dir.join("tokenizer.json");
         if !path.is_file() {
             return Err(TextError::NoTokenizer { dir: dir.to_owned() });
         }
-        let inner =
-            tokenizers::Tokenizer::from_file(&path).map_err(|error| TextError::Tokenizer { path, reason: error.to_string() })?;
+        let text = crate::load::read_text(&path, LONGEST)?;
+        let inner = read(&text).map_err(|reason| TextError::Tokenizer { path, reason })?;
         Ok(Self { dir: dir.to_owned(), inner, chat: OnceLock::new() })
     }
 
@@ -86,6 +91,17 @@ impl Tokenizer {
     pub fn stream(&self, prompt: &[u32], skip_special: bool) -> TextStream<'_> {
         TextStream::new(self, prompt, skip_special)
     }
+}
+
+/// The library panics on a decoder that is no JSON, so the text is checked before it sees it.
+fn read(text: &str) -> Result<tokenizers::Tokenizer, String> {
+    #[derive(Deserialize)]
+    struct Checked {
+        #[serde(rename = "decoder")]
+        _decoder: Option<serde_json::Value>,
+    }
+    serde_json::from_str::<Checked>(text).map_err(|error| error.to_string())?;
+    text.parse().map_err(|error: tokenizers::Error| error.to_string())
 }
 
 fn failed(error: tokenizers::Error) -> TextError {

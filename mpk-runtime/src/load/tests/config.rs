@@ -102,6 +102,29 @@ fn a_config_becomes_the_struct_of_its_model() {
 }
 
 #[test]
+fn what_a_model_says_of_its_config_is_kept() {
+    #[derive(Debug, Deserialize)]
+    #[serde(try_from = "Fields")]
+    struct Even;
+    #[derive(Deserialize)]
+    struct Fields {
+        heads: usize,
+    }
+    impl TryFrom<Fields> for Even {
+        type Error = String;
+
+        fn try_from(fields: Fields) -> Result<Self, String> {
+            (fields.heads == 2).then_some(Self).ok_or_else(|| "`heads` is odd".to_owned())
+        }
+    }
+    deserialize::<Even>(json!({ "heads": 2 })).unwrap();
+    for (heads, expected) in [(json!(3), "fields: `heads` is odd"), (json!({}), "heads: invalid type: map, expected usize")] {
+        let error = deserialize::<Even>(json!({ "heads": heads })).unwrap_err().to_string();
+        assert_eq!(error.lines().next(), Some(&*format!("MPK-L0304: config.json: {expected}")));
+    }
+}
+
+#[test]
 fn architectures_are_looked_up_among_the_known() {
     let known = ["LlamaForCausalLM", "Qwen3ForCausalLM"];
     let config = read_config(&fixture("tiny-qwen3")).unwrap();
