@@ -5,14 +5,15 @@
 
 use std::fmt;
 
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
 use super::findings::Findings;
 use super::layout::{self, Placed};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// The key that is no tensor.
 const METADATA: &str = "__metadata__";
 
-/// The most tensors in one file; the largest checkpoints known have half as many in all their shards.
+/// The most tensors in one file; 58 layers of 256 experts, weights and scales, are 89,088 over all shards.
 const MOST_TENSORS: usize = 1 << 19;
 
 /// The most dimensions that a tensor may have.
