@@ -6,7 +6,9 @@
 extern crate self as mpk_runtime;
 
 pub mod cuda;
+pub mod engine;
 pub mod graph;
+pub mod host;
 pub mod load;
 pub mod plan;
 pub mod reference;

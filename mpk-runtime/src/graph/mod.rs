@@ -137,6 +137,21 @@ impl Tensor {
     }
 }
 
+impl Graph {
+    /// The tensor that the op which gives the output chooses from: the logits of a model that ends in an argmax.
+    pub fn logits(&self) -> Option<TensorId> {
+        let mut at = self.tensors.get(self.output)?.writer;
+        let op = self.ops[at].op;
+        loop {
+            let tensor = self.ops[at].reads().next()?;
+            at = self.tensors[tensor].writer;
+            if self.ops[at].op != op {
+                return (self.tensors[tensor].elem == Elem::F32).then_some(tensor);
+            }
+        }
+    }
+}
+
 impl Node {
     /// Tensors that it reads.
     pub fn reads(&self) -> impl Iterator<Item = TensorId> + '_ {

@@ -20,7 +20,14 @@ pub struct Bound<'a> {
 }
 
 /// Binds the ports of a share on `rank`, worker `worker`.
-pub fn bind<'a>(executor: &'a Executor, weights: &'a [Weight<'a>], rows: &'a StepRows, rank: usize, worker: usize, share: &Share) -> Bound<'a> {
+pub fn bind<'a>(
+    executor: &'a Executor,
+    weights: &'a [Weight<'a>],
+    rows: &'a StepRows,
+    rank: usize,
+    worker: usize,
+    share: &Share,
+) -> Bound<'a> {
     let plan = &executor.plan;
     let node = &plan.graph.ops[share.op];
     let geometry = &executor.geometry[share.op];
@@ -38,12 +45,12 @@ pub fn bind<'a>(executor: &'a Executor, weights: &'a [Weight<'a>], rows: &'a Ste
                 executor.memory.buffer(plan, rank, buffer, executor.epoch)
             };
             let live = rows.len() * of.rows;
-            let own = geometry.rows(port, &run);
+            let own = geometry.rows(port, run.clone());
             PortView::Out(Out {
                 areas: areas.into(),
                 elem: of.elem,
                 rows: own.start.min(live)..own.end.min(live),
-                own: geometry.features(port, &run),
+                own: geometry.features(port, run.clone()),
                 features: of.features(),
             })
         }

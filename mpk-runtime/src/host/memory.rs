@@ -50,12 +50,8 @@ pub struct Memory {
 impl Memory {
     /// All memory that `plan` needs, zeroed.
     pub fn new(plan: &Plan) -> Memory {
-        let rank_buffers = || {
-            plan.buffers
-                .iter()
-                .map(|b| (0..b.parity * b.sources).map(|_| Block::new(b.bytes)).collect())
-                .collect()
-        };
+        let rank_buffers =
+            || plan.buffers.iter().map(|b| (0..b.parity * b.sources).map(|_| Block::new(b.bytes)).collect()).collect();
         let rank_states = || {
             let bytes = |s: &crate::plan::State| s.shape.iter().product::<usize>() * s.elem.size();
             plan.states.iter().map(|s| Block::new(bytes(s))).collect()

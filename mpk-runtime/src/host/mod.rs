@@ -15,7 +15,7 @@ pub use run::{Hang, Stuck};
 pub use weights::{Tensors, WeightError, view};
 
 use crate::graph::{NodeArg, TensorId};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanError, Tiles};
 use crate::reference::In;
 use crate::rope::RopeTable;
 use crate::shape::Place;
@@ -29,7 +29,7 @@ pub enum HostError {
     Weight(#[from] WeightError),
     /// The plan can't be cut into tiles.
     #[error(transparent)]
-    Plan(#[from] crate::plan::PlanError),
+    Plan(#[from] PlanError),
     /// The step's rows are not ones that the plan holds.
     #[error("a step of {rows} rows; the plan holds 1 to {most}: split the rows over several steps")]
     Rows {
@@ -60,7 +60,7 @@ pub struct Executor {
     plan: Arc<Plan>,
     tensors: Arc<dyn Tensors + Send>,
     memory: memory::Memory,
-    geometry: Vec<crate::plan::Tiles>,
+    geometry: Vec<Tiles>,
     ropes: Vec<Option<RopeTable>>,
     counters: run::Counters,
     threads: usize,
@@ -80,7 +80,8 @@ impl Executor {
                 view(weight, rank, &*tensors)?;
             }
         }
-        let geometry: Result<Vec<_>, _> = plan.graph.ops.iter().map(|node| crate::plan::Tiles::of(node, &plan.options)).collect();
+        let geometry: Result<Vec<_>, _> =
+            (0..plan.graph.ops.len()).map(|op| Tiles::of(&plan.graph, op, &plan.options, plan.pages)).collect();
         let ropes = plan.graph.ops.iter().map(|node| {
             let rope = node.args.iter().find_map(|arg| if let NodeArg::Rope(rope) = arg { Some(rope) } else { None });
             rope.map(|rope| rope.table(plan.options.context))
@@ -144,6 +145,11 @@ impl Executor {
             first += part;
         }
         all
+    }
+
+    /// Word `t` of a tensor of one feature, after the last step.
+    pub fn word(&self, tensor: TensorId, t: usize) -> u64 {
+        self.input(0, tensor, t + 1).word(t, 0)
     }
 
     /// The tensor as `rank` wrote it.

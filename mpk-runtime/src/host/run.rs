@@ -136,7 +136,8 @@ impl Step<'_> {
     /// Executes every `threads`-th queue until all are at their end.
     fn run(&self, thread: usize, threads: usize) {
         let plan = &*self.executor.plan;
-        let mut queues: Vec<(usize, Cursor)> = (thread..plan.queues.len()).step_by(threads).map(|q| (q, Cursor::default())).collect();
+        let mut queues: Vec<(usize, Cursor)> =
+            (thread..plan.queues.len()).step_by(threads).map(|q| (q, Cursor::default())).collect();
         let mut idle: Option<(Instant, u64)> = None;
         while !queues.is_empty() && !self.stop.load(Ordering::Relaxed) {
             let mut ran = false;

@@ -56,17 +56,24 @@ fn pieces<'a>(weight: &WeightExpr, rank: usize, tensors: &'a dyn Tensors) -> Res
             };
             pieces(of, rank, tensors)?.into_iter().map(share).collect()
         }
-        WeightExpr::Absorb(..) => Err(WeightError("absorb(…) is a product that is made when weights are packed: no executor packs it yet".into())),
+        WeightExpr::Absorb(..) => {
+            Err(WeightError("absorb(…) is a product that is made when weights are packed: no executor packs it yet".into()))
+        }
     }
 }
 
 fn leaf<'a>(weight: &WeightExpr, tensors: &'a dyn Tensors) -> Result<Piece<'a>, WeightError> {
     let names = weight.sources().into_iter().next().map(|s| s.names).unwrap_or_default();
-    let data = tensors.bf16(&names).ok_or_else(|| WeightError(format!("the checkpoint has no tensor `{}`", names.join("` or `"))))?;
+    let data =
+        tensors.bf16(&names).ok_or_else(|| WeightError(format!("the checkpoint has no tensor `{}`", names.join("` or `"))))?;
     let shape = weight.shape();
     let (rows, cols) = (shape.first().copied().unwrap_or(1), shape.iter().skip(1).product());
     if data.len() != rows * cols {
-        return Err(WeightError(format!("tensor `{}` has {} elements, the model takes {shape:?}", names.join("` or `"), data.len())));
+        return Err(WeightError(format!(
+            "tensor `{}` has {} elements, the model takes {shape:?}",
+            names.join("` or `"),
+            data.len()
+        )));
     }
     Ok(Piece { data, rows, stride: cols, first: 0, cols })
 }

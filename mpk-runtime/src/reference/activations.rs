@@ -118,6 +118,15 @@ impl<'a> In<'a> {
         }
     }
 
+    /// Feature `n` of row `t` of a port of integers.
+    pub fn word(&self, t: usize, n: usize) -> u64 {
+        let (at, area) = (t * self.features + n, &self.areas[self.source]);
+        match self.elem {
+            Elem::U32 => u64::from(area.slice::<u32>(at, 1)[0]),
+            _ => area.slice::<u64>(at, 1)[0],
+        }
+    }
+
     /// Row `t` of a port of 64-bit words.
     pub fn words(&self, t: usize) -> &'a [u64] {
         self.areas[self.source].slice::<u64>(t * self.features, self.features)

@@ -1,0 +1,66 @@
+//! What can go wrong between a folder and a token.
+
+use crate::graph::GraphError;
+use crate::host::HostError;
+use crate::load::LoadError;
+use crate::plan::PlanError;
+use crate::text::TextError;
+
+/// Why a model can't be loaded or a token not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The checkpoint or its config.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The tokenizer or the chat template.
+    #[error(transparent)]
+    Text(#[from] TextError),
+    /// The graph of this config.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A step.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The CUDA backend is asked for.
+    #[error("backend `cuda`: this version has no CUDA executor; use `--backend host`")]
+    NoCuda,
+    /// The model's value is not a choice among logits.
+    #[error("the model does not end in an argmax over logits: only such models generate tokens")]
+    NoLogits,
+    /// No threads to run on.
+    #[error("0 threads are asked for: at least 1 is needed")]
+    NoThreads,
+    /// An empty prompt.
+    #[error("the prompt has no tokens: give at least one")]
+    NoPrompt,
+    /// Nothing to generate.
+    #[error("0 new tokens are asked for: ask for at least 1")]
+    NoTokens,
+    /// A token id that the model does not have.
+    #[error("token id {id} is outside of the vocabulary, which has {vocab} ids")]
+    Id {
+        /// The id.
+        id: u32,
+        /// Ids are below this.
+        vocab: usize,
+    },
+    /// A prompt that leaves no room.
+    #[error("the prompt has {tokens} tokens, the context {context}: shorten it or raise `max_context`")]
+    Prompt {
+        /// Tokens of the prompt.
+        tokens: usize,
+        /// Positions of the context.
+        context: usize,
+    },
+    /// A context that the model was not made for.
+    #[error("a context of {asked} positions is asked for; the model was made for 1 to {most}")]
+    Context {
+        /// Positions asked for.
+        asked: usize,
+        /// Positions of the model.
+        most: usize,
+    },
+}

@@ -1,0 +1,221 @@
+//! The library as a program uses it: load a checkpoint, generate tokens.
+
+mod error;
+mod family;
+mod generation;
+mod tensors;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use error::Error;
+pub use family::{Built, Family};
+pub use generation::{Cancel, End, Generation, Params, Token};
+
+use crate::graph::TensorId;
+use crate::host::Executor;
+use crate::load::{self, Checkpoint, Progress};
+use crate::plan::{self, Plan};
+use crate::step::{PAGE_POSITIONS, Row, StepRows};
+use crate::text::Tokenizer;
+use tensors::Weights;
+
+/// Workers of a rank on the host. The bits of a result depend on it, so it is the same on every machine.
+pub const HOST_WORKERS: usize = 8;
+/// Positions that the cache holds if nothing else is asked for, at most.
+pub const DEFAULT_CONTEXT: usize = 8192;
+/// Shared memory of a worker in bytes, on Hopper: the plan of the host is one that a GPU could run.
+pub const HOPPER_SHARED_MEMORY: usize = 227 * 1024;
+/// Rows of a step, and so tokens of a prompt that are computed at once.
+pub const ROWS: usize = 16;
+
+/// Where a plan runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// On a GPU if there is one that can run it, else on the host.
+    Auto,
+    /// On the CPU.
+    Host,
+    /// On a GPU.
+    Cuda,
+}
+
+/// How a model is loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The families that a checkpoint may be of.
+    pub families: &'static [Family],
+    /// Where to run.
+    pub backend: Backend,
+    /// Ranks to shard the model over.
+    pub ranks: usize,
+    /// Threads of the host executor; all cores if not given. They do not change the bits.
+    pub threads: Option<usize>,
+    /// Positions that the cache holds; the model's own, at most [`DEFAULT_CONTEXT`], if not given.
+    pub max_context: Option<usize>,
+    /// Runs the unfused chain of the model's ops: the ground truth of every fused plan.
+    pub chain: bool,
+}
+
+impl Options {
+    /// The defaults for these families.
+    pub const fn new(families: &'static [Family]) -> Options {
+        Options { families, backend: Backend::Auto, ranks: 1, threads: None, max_context: None, chain: false }
+    }
+}
+
+/// A loaded model, ready to generate.
+pub struct Engine {
+    executor: Executor,
+    dir: PathBuf,
+    vocab: usize,
+    context: usize,
+    end_ids: Vec<u32>,
+    logits: TensorId,
+    notices: Vec<String>,
+}
+
+impl Engine {
+    /// Loads the checkpoint in `dir`, plans it and proves the plan.
+    ///
+    /// # Errors
+    /// See [`Error`]: everything is checked before anything runs.
+    pub fn load(dir: &Path, options: Options) -> Result<Engine, Error> {
+        let mut notices = Vec::new();
+        match options.backend {
+            Backend::Host => {}
+            Backend::Auto => notices.push("running on the host: this version has no CUDA executor".to_string()),
+            Backend::Cuda => return Err(Error::NoCuda),
+        }
+        let config = load::read_config(dir)?;
+        let family = Family::for_config(options.families, &config)?;
+        let end_ids = load::eos_ids(dir, &config)?;
+        let built = family.build(config, options.ranks, None)?;
+        let context = match options.max_context {
+            None => built.max_positions.min(DEFAULT_CONTEXT),
+            Some(asked) if asked >= 1 && asked <= built.max_positions => asked,
+            Some(asked) => return Err(Error::Context { asked, most: built.max_positions }),
+        };
+        let graph = if options.chain { built.graph } else { built.graph.fused(family.tasks)? };
+
+        let checkpoint = Checkpoint::open(dir)?;
+        let (weights, rounded) = Weights::resolve(checkpoint, &graph, &mut Progress::new("rounding weights to bf16"))?;
+        notices.extend(rounded);
+
+        let limits = plan::Options { workers: HOST_WORKERS, rows: ROWS, slots: 1, context, shared_memory: HOPPER_SHARED_MEMORY };
+        let plan = Plan::new(graph, limits)?;
+        let logits = plan.graph.logits().ok_or(Error::NoLogits)?;
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let threads = options.threads.unwrap_or(cores);
+        if threads == 0 {
+            return Err(Error::NoThreads);
+        }
+        let executor = Executor::new(Arc::new(plan), Arc::new(weights), threads)?;
+        Ok(Engine { executor, dir: dir.to_path_buf(), vocab: built.vocab, context, end_ids, logits, notices })
+    }
+
+    /// Lines that the user should see: what was rounded, why this backend.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// The name of the backend that runs: `host`.
+    pub fn backend(&self) -> &'static str {
+        "host"
+    }
+
+    /// The plan that runs.
+    pub fn plan(&self) -> &Plan {
+        self.executor.plan()
+    }
+
+    /// Positions that a prompt and its continuation may have together.
+    pub fn context(&self) -> usize {
+        self.context
+    }
+
+    /// Ids after which a generation ends.
+    pub fn end_ids(&self) -> &[u32] {
+        &self.end_ids
+    }
+
+    /// The tokenizer of the checkpoint.
+    ///
+    /// # Errors
+    /// The checkpoint has none, or one that can't be read.
+    pub fn tokenizer(&self) -> Result<Tokenizer, Error> {
+        Ok(Tokenizer::open(&self.dir)?)
+    }
+
+    /// Generates greedily from `ids`.
+    ///
+    /// # Errors
+    /// No ids, ids outside of the vocabulary, no tokens asked for, or a prompt that fills the context. Nothing has run then.
+    pub fn generate(&mut self, ids: &[u32], params: Params) -> Result<Generation<'_>, Error> {
+        self.check_prompt(ids)?;
+        if params.max_new_tokens == 0 {
+            return Err(Error::NoTokens);
+        }
+        Ok(Generation::new(self, ids, params))
+    }
+
+    /// The logits after the last of `prompt` and after each of `forced`, which are fed one by one: what a comparison with another
+    /// implementation takes.
+    ///
+    /// # Errors
+    /// As [`Engine::generate`].
+    pub fn logits(&mut self, prompt: &[u32], forced: &[u32]) -> Result<Vec<Vec<f32>>, Error> {
+        self.check_prompt(prompt)?;
+        let last = self.feed(prompt, 0)?;
+        let mut all = vec![self.executor.row(self.logits, last)];
+        for (i, id) in forced.iter().enumerate() {
+            self.check_ids(&[*id])?;
+            if prompt.len() + i >= self.context {
+                return Err(Error::Prompt { tokens: prompt.len() + forced.len(), context: self.context });
+            }
+            let last = self.feed(&[*id], prompt.len() + i)?;
+            all.push(self.executor.row(self.logits, last));
+        }
+        Ok(all)
+    }
+
+    fn check_prompt(&self, ids: &[u32]) -> Result<(), Error> {
+        if ids.is_empty() {
+            return Err(Error::NoPrompt);
+        }
+        if ids.len() >= self.context {
+            return Err(Error::Prompt { tokens: ids.len(), context: self.context });
+        }
+        self.check_ids(ids)
+    }
+
+    fn check_ids(&self, ids: &[u32]) -> Result<(), Error> {
+        match ids.iter().find(|id| **id as usize >= self.vocab) {
+            Some(id) => Err(Error::Id { id: *id, vocab: self.vocab }),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs the steps for `ids` at positions from `position` on; the row of the last one in the last step.
+    fn feed(&mut self, ids: &[u32], position: usize) -> Result<usize, Error> {
+        let pages: Vec<usize> = (0..self.context.div_ceil(PAGE_POSITIONS)).collect();
+        let mut last = 0;
+        for (chunk, tokens) in ids.chunks(ROWS).enumerate() {
+            let row = |(i, token): (usize, &u32)| Row {
+                slot: 0,
+                position: position + chunk * ROWS + i,
+                token: *token,
+                sample: chunk * ROWS + i + 1 == ids.len(),
+            };
+            let rows = tokens.iter().enumerate().map(row).collect();
+            self.executor.step(&StepRows::new(rows, vec![pages.clone()]))?;
+            last = tokens.len() - 1;
+        }
+        Ok(last)
+    }
+
+    /// The token that the last step gave for a row.
+    fn sampled(&self, row: usize) -> u32 {
+        self.executor.word(self.executor.plan().graph.output, row) as u32
+    }
+}
