@@ -7,6 +7,7 @@ extern crate self as mpk_runtime;
 
 pub mod cuda;
 pub mod engine;
+pub mod goldens;
 pub mod graph;
 pub mod host;
 pub mod load;

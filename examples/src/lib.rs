@@ -1,0 +1,68 @@
+//! What the programs share: the checkpoint that ships with them, and how they end.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use mpk_runtime::engine::{Backend, Options};
+
+/// The folder of the tiny Qwen3 that ships with the programs: beside the program if it was bundled, else in the source tree.
+pub fn tiny_model() -> PathBuf {
+    let bundled = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join("tiny-qwen3")));
+    match bundled {
+        Some(dir) if dir.is_dir() => dir,
+        _ => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tiny-qwen3")),
+    }
+}
+
+/// Options of every program that runs a model.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RunArgs {
+    /// Where to run
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: BackendArg,
+    /// Ranks to shard the model over
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub ranks: usize,
+    /// Threads of the host executor (all cores); they never change the result
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Run the unfused chain of the model's ops
+    #[arg(long)]
+    pub chain: bool,
+}
+
+/// `--backend`.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum BackendArg {
+    /// A GPU if one can run the model, else the host
+    Auto,
+    /// The CPU
+    Host,
+    /// A GPU
+    Cuda,
+}
+
+impl RunArgs {
+    /// The library's options, for all families of `models`.
+    pub fn options(&self) -> Options {
+        Options {
+            backend: match self.backend {
+                BackendArg::Auto => Backend::Auto,
+                BackendArg::Host => Backend::Host,
+                BackendArg::Cuda => Backend::Cuda,
+            },
+            ranks: self.ranks,
+            threads: self.threads,
+            chain: self.chain,
+            ..Options::new(models::FAMILIES)
+        }
+    }
+}
+
+/// Ends a program: bad input is one error on stderr and exit code 2.
+pub fn finish(result: Result<ExitCode, Box<dyn std::error::Error>>) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
+}

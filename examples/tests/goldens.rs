@@ -1,0 +1,62 @@
+//! Every shipped model against transformers' float32 logits: fused, as a chain, and sharded over ranks.
+
+use std::path::{Path, PathBuf};
+
+use models::FAMILIES;
+use mpk_runtime::engine::{Backend, Engine, Options};
+use mpk_runtime::goldens::Goldens;
+
+fn examples() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Compares the model in `dir` with the goldens in `goldens`, in all the ways that must give the same text.
+fn compare(dir: &Path, goldens: &Path, ranks: usize) {
+    let reference = Goldens::open(&goldens.join("goldens.json")).unwrap();
+    let host = Options { backend: Backend::Host, ..Options::new(FAMILIES) };
+    let ways = [("fused", host), ("chain", Options { chain: true, ..host }), ("ranks", Options { ranks, ..host })];
+    for (way, options) in ways {
+        let mut engine = Engine::load(dir, options).unwrap();
+        let comparison = reference.compare(&mut engine, Some(&goldens.join("logits.safetensors"))).unwrap();
+        assert!(comparison.pass, "{} {way}: {comparison:#?}", reference.model);
+    }
+}
+
+#[test]
+fn tiny_qwen3() {
+    let dir = examples().join("tiny-qwen3");
+    compare(&dir, &dir, 2);
+}
+
+#[test]
+fn tiny_llama() {
+    let dir = examples().join("tiny-llama");
+    compare(&dir, &dir, 2);
+}
+
+#[test]
+fn smollm2() {
+    let Some(dir) = smollm2_dir() else {
+        eprintln!("skipped: SmolLM2 is not here; `sh examples/smollm2/fetch.sh .smollm2 --convert` fetches it");
+        return;
+    };
+    compare(&dir, &examples().join("smollm2"), 3);
+}
+
+fn smollm2_dir() -> Option<PathBuf> {
+    let dir = examples().parent()?.join(".smollm2/hf");
+    dir.join("model.safetensors").is_file().then_some(dir)
+}
+
+#[test]
+fn the_bits_do_not_depend_on_threads() {
+    let dir = examples().join("tiny-qwen3");
+    let logits = |threads| {
+        let options = Options { backend: Backend::Host, threads: Some(threads), ..Options::new(FAMILIES) };
+        Engine::load(&dir, options).unwrap().logits(&[40, 77, 258, 2075], &[388, 2208, 282, 258]).unwrap()
+    };
+    let one = logits(1);
+    for threads in [2, 3, 8, 20] {
+        assert_eq!(one, logits(threads), "{threads} threads");
+    }
+}

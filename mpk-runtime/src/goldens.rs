@@ -1,0 +1,257 @@
+//! Comparison of a model with reference outputs: float32 logits of transformers, and what its own bf16 run makes of them.
+//!
+//! A token may differ from the reference only where bf16 arithmetic can't tell the two best ones apart, and the errors of the
+//! logits are held against those of transformers' bf16 run.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{End, Engine, Error, Params};
+
+/// Logit errors pooled over a model must be below this multiple of transformers' bf16 run, for the five best of every step.
+const TOP5_FACTOR: f64 = 1.1;
+/// The same for all logits at the last prompt positions: single positions vary more.
+const PROMPT_FACTOR: f64 = 1.25;
+/// A token may differ where the reference's logits of the two are closer than this multiple of the case's bf16 error.
+const TIE_FACTOR: f64 = 6.0;
+/// More steps may differ than in transformers' bf16 run by this.
+const EXTRA_STEPS: usize = 2;
+
+/// The file can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum GoldensError {
+    /// It can't be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not in the format of goldens.
+    #[error("{}: {message}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        message: String,
+    },
+    /// The model does not run.
+    #[error(transparent)]
+    Engine(#[from] Error),
+}
+
+/// Reference outputs of one model.
+#[derive(Debug, Deserialize)]
+pub struct Goldens {
+    /// The model's name.
+    pub model: String,
+    bf16_error: Bf16<Pooled>,
+    cases: Vec<Case>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Bf16<T> {
+    cpu: T,
+}
+
+#[derive(Debug, Deserialize)]
+struct Pooled {
+    rms_prompt: f64,
+    rms_top5: f64,
+    greedy_disagreements: usize,
+}
+
+#[derive(Debug, Deserialize)]
+struct CaseError {
+    rms: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Case {
+    id: String,
+    kind: String,
+    prompt_ids: Vec<u32>,
+    output_ids: Vec<u32>,
+    top5_ids: Vec<Vec<u32>>,
+    top5_logits: Vec<Vec<f64>>,
+    logits_tensor: Option<String>,
+    bf16_error: Bf16<CaseError>,
+}
+
+/// How a model compares.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Whether all bounds hold.
+    pub pass: bool,
+    /// By case.
+    pub cases: Vec<CaseResult>,
+    /// Steps compared.
+    pub steps: usize,
+    /// Steps whose best token differs from the reference's.
+    pub differing: Bounded,
+    /// RMS error of the five best logits, over all steps.
+    pub rms_top5: Bounded,
+    /// RMS error of all logits at the last prompt positions.
+    pub rms_prompt: Bounded,
+}
+
+/// A figure and its bound.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Bounded {
+    /// The figure.
+    pub value: f64,
+    /// It may be this at most.
+    pub most: f64,
+}
+
+impl Bounded {
+    fn holds(self) -> bool {
+        // NaN holds no bound.
+        self.value <= self.most
+    }
+}
+
+/// How one case compares.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseResult {
+    /// Its name in the file.
+    pub id: String,
+    /// Steps that differ.
+    pub differing: Vec<usize>,
+    /// Steps that differ by more than bf16 arithmetic explains: each is a failure.
+    pub wrong: Vec<usize>,
+    /// Whether free running gives the reference's tokens up to the first step that differs.
+    pub free_running: bool,
+    /// RMS error of the five best logits.
+    pub rms_top5: f64,
+    /// RMS error of all logits at the last prompt position, if the file has them.
+    pub rms_prompt: Option<f64>,
+}
+
+impl Goldens {
+    /// Reads a goldens file.
+    ///
+    /// # Errors
+    /// The file can't be read, or a field is missing or of another length than it must be.
+    pub fn open(path: &Path) -> Result<Goldens, GoldensError> {
+        let text = std::fs::read_to_string(path).map_err(|source| GoldensError::Read { path: path.into(), source })?;
+        let format = |message: String| GoldensError::Format { path: path.into(), message };
+        let goldens: Goldens = serde_json::from_str(&text).map_err(|e| format(e.to_string()))?;
+        for case in &goldens.cases {
+            let steps = case.output_ids.len();
+            let shaped = case.top5_ids.len() == steps
+                && case.top5_logits.len() == steps
+                && case.top5_ids.iter().zip(&case.top5_logits).all(|(i, l)| !i.is_empty() && i.len() == l.len());
+            if steps == 0 || !shaped {
+                return Err(format(format_args!("case `{}`: `top5_ids`, `top5_logits` and `output_ids` disagree", case.id).to_string()));
+            }
+        }
+        Ok(goldens)
+    }
+
+    /// Compares `engine` with the references; `logits` is the safetensors file with all logits of the last prompt positions.
+    ///
+    /// # Errors
+    /// See [`GoldensError`]; that the model differs is no error but a [`Comparison`].
+    pub fn compare(&self, engine: &mut Engine, logits: Option<&Path>) -> Result<Comparison, GoldensError> {
+        let checkpoint = logits.map(crate::load::Checkpoint::open_file).transpose().map_err(Error::from)?;
+        let mut cases = Vec::new();
+        let (mut top5, mut prompt, mut steps) = (Mean::default(), Mean::default(), 0);
+        for case in &self.cases {
+            let forced = &case.output_ids[..case.output_ids.len() - 1];
+            let ours = engine.logits(&case.prompt_ids, forced)?;
+            steps += ours.len();
+            let mut result = case.judge(&ours);
+            top5.add(result.rms_top5, ours.len());
+
+            let reference = case.logits_tensor.as_ref().zip(checkpoint.as_ref());
+            if let Some((name, checkpoint)) = reference
+                && let Some(tensor) = checkpoint.find(name)
+            {
+                let reference = checkpoint.tensor(tensor).f32().map_err(Error::from)?;
+                let rms = rms(ours[0].iter().zip(reference.iter()).map(|(a, b)| f64::from(*a) - f64::from(*b)));
+                prompt.add(rms, 1);
+                result.rms_prompt = Some(rms);
+            }
+
+            let end = if case.kind == "chat" { End::Stop } else { End::Ignore };
+            let params = Params { max_new_tokens: case.output_ids.len(), end };
+            let free: Result<Vec<_>, _> = engine.generate(&case.prompt_ids, params)?.collect();
+            let free: Vec<u32> = free?.into_iter().map(|t| t.id).collect();
+            let same = result.differing.first().copied().unwrap_or(case.output_ids.len());
+            result.free_running = free.get(..same) == case.output_ids.get(..same);
+            cases.push(result);
+        }
+        let error = &self.bf16_error.cpu;
+        let differing = cases.iter().map(|c| c.differing.len()).sum::<usize>();
+        let differing = Bounded { value: differing as f64, most: (error.greedy_disagreements + EXTRA_STEPS) as f64 };
+        let rms_top5 = Bounded { value: top5.root(), most: TOP5_FACTOR * error.rms_top5 };
+        let rms_prompt = Bounded { value: prompt.root(), most: PROMPT_FACTOR * error.rms_prompt };
+        let pass = cases.iter().all(|c| c.wrong.is_empty() && c.free_running)
+            && [differing, rms_top5, rms_prompt].into_iter().all(Bounded::holds);
+        Ok(Comparison { pass, cases, steps, differing, rms_top5, rms_prompt })
+    }
+}
+
+impl Case {
+    /// The steps of a teacher-forced run against the reference.
+    fn judge(&self, ours: &[Vec<f32>]) -> CaseResult {
+        let (mut differing, mut wrong) = (Vec::new(), Vec::new());
+        let mut errors = Vec::new();
+        for (step, logits) in ours.iter().enumerate() {
+            let (ids, reference) = (&self.top5_ids[step], &self.top5_logits[step]);
+            errors.extend(ids.iter().zip(reference).map(|(id, want)| f64::from(logit(logits, *id)) - want));
+            let best = argmax(logits);
+            if best == ids[0] {
+                continue;
+            }
+            differing.push(step);
+            let margin = ids.iter().position(|id| *id == best).map(|at| reference[0] - reference[at]);
+            if margin.is_none_or(|margin| margin > TIE_FACTOR * self.bf16_error.cpu.rms) {
+                wrong.push(step);
+            }
+        }
+        CaseResult { id: self.id.clone(), differing, wrong, free_running: false, rms_top5: rms(errors.into_iter()), rms_prompt: None }
+    }
+}
+
+fn logit(logits: &[f32], id: u32) -> f32 {
+    logits.get(id as usize).copied().unwrap_or(f32::NAN)
+}
+
+/// The index of the largest logit, the lowest on ties.
+fn argmax(logits: &[f32]) -> u32 {
+    let mut best = 0;
+    for (i, v) in logits.iter().enumerate() {
+        if *v > logits[best] {
+            best = i;
+        }
+    }
+    best as u32
+}
+
+fn rms(errors: impl Iterator<Item = f64>) -> f64 {
+    let mut mean = Mean::default();
+    errors.for_each(|e| mean.add(e, 1));
+    mean.root()
+}
+
+/// A root mean square over parts of known size.
+#[derive(Default)]
+struct Mean {
+    squares: f64,
+    count: usize,
+}
+
+impl Mean {
+    fn add(&mut self, rms: f64, count: usize) {
+        self.squares += rms * rms * count as f64;
+        self.count += count;
+    }
+
+    fn root(&self) -> f64 {
+        (self.squares / self.count as f64).sqrt()
+    }
+}
