@@ -145,7 +145,9 @@ impl Goldens {
                 && case.top5_logits.len() == steps
                 && case.top5_ids.iter().zip(&case.top5_logits).all(|(i, l)| !i.is_empty() && i.len() == l.len());
             if steps == 0 || !shaped {
-                return Err(format(format_args!("case `{}`: `top5_ids`, `top5_logits` and `output_ids` disagree", case.id).to_string()));
+                return Err(format(
+                    format_args!("case `{}`: `top5_ids`, `top5_logits` and `output_ids` disagree", case.id).to_string(),
+                ));
             }
         }
         Ok(goldens)
@@ -213,7 +215,14 @@ impl Case {
                 wrong.push(step);
             }
         }
-        CaseResult { id: self.id.clone(), differing, wrong, free_running: false, rms_top5: rms(errors.into_iter()), rms_prompt: None }
+        CaseResult {
+            id: self.id.clone(),
+            differing,
+            wrong,
+            free_running: false,
+            rms_top5: rms(errors.into_iter()),
+            rms_prompt: None,
+        }
     }
 }
 

@@ -69,7 +69,14 @@ fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
     let mut stream = tokenizer.as_ref().ok().map(|t| t.stream(&ids, true));
     let (mut out, mut text) = (Vec::new(), String::new());
     if !args.json {
-        print!("{}", args.prompt.as_deref().unwrap_or(if args.chat.is_none() && args.prompt_ids.is_none() { "In the beginning" } else { "" }));
+        print!(
+            "{}",
+            args.prompt.as_deref().unwrap_or(if args.chat.is_none() && args.prompt_ids.is_none() {
+                "In the beginning"
+            } else {
+                ""
+            })
+        );
     }
     let start = Instant::now();
     for token in &mut generation {

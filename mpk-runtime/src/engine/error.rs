@@ -5,6 +5,7 @@ use crate::host::HostError;
 use crate::load::LoadError;
 use crate::plan::PlanError;
 use crate::text::TextError;
+use crate::verify::Violation;
 
 /// Why a model can't be loaded or a token not be made.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,9 @@ pub enum Error {
     /// A step.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// The verifier refuses the plan: an error in the planner, found before it could hang anything.
+    #[error("the plan is not proven and does not run:{}", list(.0))]
+    Unproven(Vec<Violation>),
     /// The CUDA backend is asked for.
     #[error("backend `cuda`: this version has no CUDA executor; use `--backend host`")]
     NoCuda,
@@ -63,4 +67,8 @@ pub enum Error {
         /// Positions of the model.
         most: usize,
     },
+}
+
+fn list(violations: &[Violation]) -> String {
+    violations.iter().map(|v| format!("\n  {v}")).collect()
 }

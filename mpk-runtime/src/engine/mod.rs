@@ -18,6 +18,7 @@ use crate::load::{self, Checkpoint, Progress};
 use crate::plan::{self, Plan};
 use crate::step::{PAGE_POSITIONS, Row, StepRows};
 use crate::text::Tokenizer;
+use crate::verify;
 use tensors::Weights;
 
 /// Workers of a rank on the host. The bits of a result depend on it, so it is the same on every machine.
@@ -104,6 +105,7 @@ impl Engine {
 
         let limits = plan::Options { workers: HOST_WORKERS, rows: ROWS, slots: 1, context, shared_memory: HOPPER_SHARED_MEMORY };
         let plan = Plan::new(graph, limits)?;
+        verify::verify(&plan).map_err(Error::Unproven)?;
         let logits = plan.graph.logits().ok_or(Error::NoLogits)?;
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let threads = options.threads.unwrap_or(cores);
