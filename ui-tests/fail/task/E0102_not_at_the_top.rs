@@ -1,0 +1,50 @@
+//! Waits that some threads or some tasks do not come by, or come by more than once.
+
+use mpk_runtime::mpk_task;
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn in_a_branch(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        if (role_warp() == 0) {
+            dep_wait();
+        }
+    }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn in_a_loop(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        for (int tile = 0; tile < task.tiles; ++tile)
+            dep_wait(x);
+    }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn in_a_lambda(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        auto wait = [&] { dep_wait(); };
+        wait();
+    }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn in_an_expression(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        task.tiles > 0 && dep_wait();
+    }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn after_a_return(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        if (task.tiles == 0) return;
+        dep_wait();
+    }
+    reference! {}
+}
+
+fn main() {}

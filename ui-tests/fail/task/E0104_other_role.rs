@@ -1,0 +1,12 @@
+//! A role that did not wait touches activations.
+
+use mpk_runtime::mpk_task;
+
+#[mpk_task(roles(consumer, storer), smem(scratch(tile: [f32; 256])), tiles = N / 16)]
+fn stores(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); tile[role_thread()] = x.at(0, 0); }
+    storer! { y.store(0, 0, tile[lane()]); }
+    reference! {}
+}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#define JOIN(a) \
+    __syncthreads()
+dep_wait();
+JOIN(0);

@@ -1,0 +1,23 @@
+//! Grid-wide tasks that do not say so, or do not take their index.
+
+use mpk_runtime::mpk_task;
+
+#[mpk_task(roles(consumer), grid)]
+fn no_offset(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); grid_barrier(); }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn not_declared(x: In<[bf16; (T, N)]>, at: TaskOffset, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); grid_barrier(); }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), grid)]
+fn in_a_branch(x: In<[bf16; (T, N)]>, at: TaskOffset, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); if (lane() == 0) grid_barrier(); }
+    reference! {}
+}
+
+fn main() {}

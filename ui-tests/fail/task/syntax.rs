@@ -1,0 +1,27 @@
+//! What is no signature of a task: near names are suggested.
+
+use mpk_runtime::mpk_task;
+
+#[mpk_task(roles(consumer(group = 2)), tile = N / 16)]
+fn options(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N - 1, additive(z))]
+fn ports(x: In<[fp16; (T, N)]>, w: Wieght<[W; (N,)]>, k: Param<bool>, r: In<[bf16; N]>, int: Rows, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N)]
+fn bodies(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    let a = 1;
+    consumr! { dep_wait(); }
+    consumer!("missing.cuh");
+}
+
+#[mpk_task(roles(consumer), tiles = N)]
+struct NoFunction;
+
+fn main() {}
