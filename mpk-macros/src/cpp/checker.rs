@@ -12,6 +12,8 @@ pub struct Subject<'a> {
     pub consumer: bool,
     /// Whether the task is grid-wide.
     pub grid: bool,
+    /// Whether some port could not be read: uses are then not judged, so that no second error follows.
+    pub partial: bool,
     /// The `In` ports.
     pub ins: Vec<String>,
     /// The `Out` ports.
@@ -54,17 +56,28 @@ pub fn check(subject: &Subject<'_>, text: &str) -> Vec<Finding> {
     }
     let tokens = macros::expand(&lexed);
     if tokens.iter().all(|t| t.is(";") || t.text.is_empty()) {
-        findings
-            .push(Finding { at: None, problem: Problem::new(Code::E0101, format!("the body of `{}` is empty", subject.role)) });
+        findings.push(Finding { at: None, problem: empty(subject) });
         return findings;
     }
     words::check(&lexed, &subject.changing, &mut findings);
     state::check(&tokens, &subject.monotonic, &mut findings);
+    if subject.partial {
+        return findings;
+    }
     let ports: Vec<String> = [&subject.ins, &subject.outs, &subject.others].into_iter().flatten().cloned().collect();
     let events = structure::events(&tokens, &ports);
     flow::check(subject, &activations(subject, events), &mut findings);
     findings.sort_by_key(|finding| finding.at);
     findings
+}
+
+fn empty(subject: &Subject<'_>) -> Problem {
+    let problem = Problem::new(Code::E0101, format!("the body of `{}` is empty", subject.role));
+    problem.help(if subject.consumer {
+        "write the body: at least `dep_wait();`"
+    } else {
+        "write the body, or leave the role out"
+    })
 }
 
 /// Uses of weights, parameters and state are free at any time.

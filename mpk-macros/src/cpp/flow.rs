@@ -163,17 +163,29 @@ fn early(subject: &Subject<'_>, events: &[Event<'_>], waits: &[Wait<'_>], findin
             continue;
         }
         seen.push(port);
-        let verb = if is_in { "read" } else { "written" };
         findings.push(Finding::at(
             event.at,
             if subject.consumer {
-                Problem::new(Code::E0103, format!("`{port}` is touched before `dep_wait`: an activation {verb} too early"))
+                too_soon(port, is_in, waits.len())
             } else {
                 Problem::new(Code::E0104, format!("`{port}` is touched in `{}`, which has not waited", subject.role))
                     .help("leave activations to the consumer, or wait in this body first: `dep_wait();`")
             },
         ));
     }
+}
+
+fn too_soon(port: &str, is_in: bool, waits: usize) -> Problem {
+    let wait = match (is_in, waits) {
+        (_, 1) => "`dep_wait`",
+        (true, _) => "its `dep_wait`",
+        (false, _) => "the last `dep_wait`",
+    };
+    let (verb, gpu) = match is_in {
+        true => ("read", "the task would read what the step before left there: right at step 0, wrong later"),
+        false => ("written", "the task would overwrite what a slow reader still needs: right at step 0, wrong later"),
+    };
+    Problem::new(Code::E0103, format!("`{port}` is {verb} before {wait}")).gpu(gpu)
 }
 
 /// Pages are read by whole loops.

@@ -29,7 +29,12 @@ fn word(text: &str, before: Option<&[Token<'_>]>) -> Option<Problem> {
     let said = |code, what: &str| Some(Problem::new(code, format!("`{text}` in a role body {what}")));
     match text {
         "cooperative_groups" | "this_thread_block" | "this_grid" | "this_cluster" | "thread_block" | "grid_group" => {
-            said(Code::E0112, "is of block-wide cooperative groups")
+            // One error for `cooperative_groups::this_thread_block()`.
+            if before.is_some_and(|b| b[0].is("cooperative_groups") && b[1].is("::")) {
+                None
+            } else {
+                said(Code::E0112, "joins threads of other roles")
+            }
         }
         _ if text.starts_with("__syncthreads") || text.starts_with("__barrier_sync") || text.starts_with("__cluster_barrier") => {
             said(Code::E0112, "synchronises the whole block")

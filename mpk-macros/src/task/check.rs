@@ -17,9 +17,13 @@ pub fn task(task: &Task, errors: &mut Errors) -> Vec<(Role, usize)> {
     let roles = roles::check(task, errors);
     names(task, errors);
     elements(task, errors);
-    shape_of_work(task, errors);
+    if !task.partial {
+        additive(task, errors);
+        shape_of_work(task, errors);
+        grid(task, errors);
+    }
+    tokens(task, errors);
     shared_memory(task, errors);
-    grid(task, errors);
     reference(task, errors);
     for body in &task.bodies {
         if matches!(body.source, Source::Unread(_)) {
@@ -43,6 +47,7 @@ fn subject<'a>(task: &Task, role: &'a str) -> Subject<'a> {
     let named = |wanted: fn(&Port) -> bool| task.ports.iter().filter(|p| wanted(p)).map(|p| p.name.to_string()).collect();
     Subject {
         role,
+        partial: task.partial,
         consumer: role == Role::Consumer.name(),
         grid: task.options.grid.is_some(),
         ins: named(|p| p.kind == PortKind::In),
@@ -78,6 +83,10 @@ fn names(task: &Task, errors: &mut Errors) {
             errors.syntax(region.span(), format!("there is something else of the name `{region}`"));
         }
     }
+}
+
+/// `additive(…)` names `In`s.
+fn additive(task: &Task, errors: &mut Errors) {
     for port in &task.options.additive {
         if !task.ports.iter().any(|p| p.kind == PortKind::In && p.name == *port) {
             let ins = task.ports.iter().filter(|p| p.kind == PortKind::In).map(|p| p.name.to_string()).collect::<Vec<_>>();
@@ -97,7 +106,7 @@ fn elements(task: &Task, errors: &mut Errors) {
     }
 }
 
-/// Tiles and tokens.
+/// Tiles, and what they give.
 fn shape_of_work(task: &Task, errors: &mut Errors) {
     if task.options.tiles.is_none() && task.options.grid.is_none() {
         let what = "a task says how it is cut: `tiles = N / 16` for tiles of 16 features, `tiles = T` for rows, or `grid` for one instance on each worker";
@@ -106,6 +115,9 @@ fn shape_of_work(task: &Task, errors: &mut Errors) {
     if !task.ports.iter().any(|port| port.kind == PortKind::Out) {
         errors.syntax(task.name.span(), "a task gives something: it has an `Out` port");
     }
+}
+
+fn tokens(task: &Task, errors: &mut Errors) {
     match task.options.tokens {
         Some((0, span)) => errors.syntax(span, "a task takes at least one token"),
         Some((tokens, span)) if tokens > TOKENS => {
@@ -125,7 +137,7 @@ fn shared_memory(task: &Task, errors: &mut Errors) {
             errors.report(span, Problem::new(Code::E0131, format!("an alignment of {align} is no power of two")));
         }
         Some((align, span)) if align < BULK && (bulk || pages) => {
-            let what = format!("an alignment of {align} in a task that reads by bulk copies or wgmma");
+            let what = format!("an alignment of {align} in a task that reads pages, or by bulk copies or wgmma");
             errors.report(span, Problem::new(Code::E0131, what).help(format!("write `align = {BULK}`")));
         }
         None if bulk => {

@@ -11,6 +11,8 @@ mod ports;
 mod reference;
 mod roles;
 mod shape;
+#[cfg(test)]
+mod tests;
 
 use proc_macro2::TokenStream;
 
@@ -21,8 +23,9 @@ use crate::errors::Errors;
 /// Expands one task. On an error the item still defines the task, so that the names in `model!` resolve.
 pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::new();
-    let Some(task) = parse::read(attribute, item, &mut errors) else {
-        return errors.into_compile_errors();
+    let Some(task) = parse::read(attribute, item.clone(), &mut errors) else {
+        let errors = errors.into_compile_errors();
+        return quote::quote!(#errors #item);
     };
     let roles = check::task(&task, &mut errors);
     if errors.is_empty() {

@@ -15,6 +15,8 @@ pub struct Task {
     pub name: Ident,
     pub options: Options,
     pub ports: Vec<Port>,
+    /// Whether an option or a port could not be read; what depends on them is then not judged.
+    pub partial: bool,
     pub bodies: Vec<Body>,
     pub reference: Option<Reference>,
     /// The file of the declaration, as `crate/relative/path`.

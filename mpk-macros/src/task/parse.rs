@@ -30,6 +30,7 @@ pub fn read(attribute: TokenStream, item: TokenStream, errors: &mut Errors) -> O
     }
     let options = options::read(attribute, errors);
     let ports = ports::read(signature, errors);
+    let partial = !errors.is_empty();
     let (bodies, reference) = bodies::read(&function.block, errors);
     Some(Task {
         name: signature.ident.clone(),
@@ -38,6 +39,7 @@ pub fn read(attribute: TokenStream, item: TokenStream, errors: &mut Errors) -> O
         visibility: function.vis,
         options,
         ports,
+        partial,
         bodies,
         reference,
     })

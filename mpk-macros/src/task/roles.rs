@@ -50,9 +50,12 @@ fn groups(role: Role, option: &RoleOption, errors: &mut Errors) -> usize {
             ("groups", 1..=3) => groups = *value,
             ("threads", GROUP) => {}
             ("groups", _) => {
-                let problem = Problem::new(Code::E0110, format!("a consumer of {value} groups: there are 1 to 3"))
-                    .gpu("the block would have more threads than registers, and the launch fail, or none to compute");
-                errors.report(*span, problem);
+                let gpu = match value {
+                    0 => "no thread would compute, and the task's trigger never come",
+                    _ => "the block would want more registers than an SM has: the launch would fail",
+                };
+                errors
+                    .report(*span, Problem::new(Code::E0110, format!("a consumer of {value} groups: there are 1 to 3")).gpu(gpu));
             }
             ("threads", _) => {
                 let problem = Problem::new(Code::E0110, format!("a consumer group of {value} threads: a group is {GROUP}"));

@@ -8,10 +8,16 @@ fn options(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
-#[mpk_task(roles(consumer), tiles = N - 1, additive(z))]
-fn ports(x: In<[fp16; (T, N)]>, w: Wieght<[W; (N,)]>, k: Param<bool>, r: In<[bf16; N]>, int: Rows, y: Out<[bf16; (T, N)]>) {
+#[mpk_task(roles(consumer), tiles = N - 1)]
+fn ports(x: In<[fp16; (T, N)]>, w: Wieght<[W; (N,)]>, k: Param<bool>, r: In<[bf16; N]>, y: Out<[bf16; (T, N)]>) {
     consumer! { dep_wait(); }
     reference! {}
+}
+
+#[mpk_task(roles(consumer), additive(z))]
+fn names(int: In<[bf16; (T, N)]>, a: Rows, b: Out<[bf16; (T, a)]>) {
+    consumer! { dep_wait(); }
+    reference! { phase {} phase {} }
 }
 
 #[mpk_task(roles(consumer), tiles = N)]
