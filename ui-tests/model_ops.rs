@@ -6,7 +6,7 @@ use mpk_runtime::mpk_task;
 /// Defines a task of this signature whose output is `y`.
 macro_rules! stand_in {
     ($($name:ident [$($options:tt)*] ($($ports:tt)*);)*) => {$(
-        #[mpk_task($($options)*)]
+        #[mpk_task(roles(consumer), $($options)*)]
         pub fn $name($($ports)*) {
             consumer! { dep_wait(); y.store(0, 0, 0.0f); }
             reference! { () }
@@ -26,4 +26,18 @@ stand_in! {
     add [tiles = N, additive(x, r)] (x: In<[bf16; (T, N)]>, r: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>);
     all_reduce [tiles = N, collective = sum] (x: In<[X; (T, N)]>, y: Out<[X; (T, N)]>);
     argmax [tiles = T, collective = gather] (x: In<[f32; (T, N)]>, y: Out<[u32; (T, 1)]>);
+    topk_route [tiles = T] (
+        x: In<[f32; (T, E)]>, bias: Option<Weight<[f32; (E,)]>>, top_k: Param<u32>, rule: Param<u32>, y: Out<[u64; (T, top_k)]>
+    );
+    moe_linear [tiles = N / 16] (
+        x: In<[bf16; (R, K)]>, route: In<[u64; (T, A)]>, w: Weight<[W; (E, N, K)]>, y: Out<[bf16; (T * A, N)]>
+    );
+    moe_combine [tiles = N, additive(x)] (route: In<[u64; (T, A)]>, x: In<[bf16; (T * A, N)]>, y: Out<[bf16; (T, N)]>);
+    latent_norm [tiles = T] (x: In<[bf16; (T, L + P)]>, w: Weight<[W; (L,)]>, eps: Param<f32>, y: Out<[bf16; (T, L + P)]>);
+    mla_attention [tiles = Q / (nope + turned)] (
+        q: In<[bf16; (T, Q)]>, kv: In<[bf16; (T, L + turned)]>, kv_b: Weight<[W; (HV, L)]>,
+        nope: Param<u32>, turned: Param<u32>, v_dim: Param<u32>, rope: Param<Rope>, rows: Rows,
+        y: Out<[bf16; (T, Q / (nope + turned) * v_dim)]>
+    );
+    halves [tiles = N] (x: In<[bf16; (T, 2 * N)]>, y: Out<[bf16; (T, N)]>, z: Out<[bf16; (T, N)]>);
 }

@@ -78,7 +78,9 @@ impl Expand<'_> {
         };
         let symbolic = &args.symbolic;
         let trait_ = quote_spanned!(at=> ::mpk_runtime::task::Op);
-        let check = quote_spanned!(at=> #gives.check());
+        // Every token at the op: the error points at the span of the whole call.
+        let gives_here = Ident::new(&gives.to_string(), at);
+        let check = quote_spanned!(at=> #gives_here.check());
         self.items.extend(quote! {
             const #def: ::mpk_runtime::task::OpDef = <#path as #trait_>::DEF;
             const #gives: ::mpk_runtime::shape::Inference = ::mpk_runtime::shape::infer(

@@ -629,6 +629,8 @@ const fn judge_place(sig: &Signature, port: &Port, shard: Shard, place: Place, a
     match shard {
         Shard::Column => match place {
             Place::Replicated => Judged::Fine,
+            // Head by head beside weights that are split alike.
+            _ if share_symbol(&port.shape[1], &sig.tiles.axis) && !contracts(sig, port) => Judged::Fine,
             _ => Judged::Wrong(Wrong::NeedsReplicated),
         },
         Shard::Row => match (place, contracts(sig, port)) {
