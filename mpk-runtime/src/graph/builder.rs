@@ -355,6 +355,8 @@ impl Builder {
                 (PortKind::Rows, _) => NodeArg::Rows,
                 (PortKind::TaskOffset, _) => NodeArg::Offset,
                 (PortKind::Param(ParamType::F32), Some(Input::F32(v))) => NodeArg::F32(*v),
+                // A whole number of the config or of the model stands for itself.
+                (PortKind::Param(ParamType::F32), Some(Input::U32(v))) => NodeArg::F32(*v as f32),
                 (PortKind::Param(ParamType::U32), Some(Input::U32(v))) => NodeArg::U32(*v),
                 (PortKind::Param(ParamType::Rope), Some(Input::Rope(v))) => NodeArg::Rope(v.clone()),
                 (PortKind::Param(ty), Some(_)) => {

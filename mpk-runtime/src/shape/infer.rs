@@ -471,7 +471,7 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
         Shard::Column => Place::Sharded,
         Shard::Row => Place::Partial,
     };
-    let mut additive: Option<Place> = None;
+    let mut additive: Option<(&str, Place)> = None;
     let mut chained = args.chained;
     let mut p = 0;
     while p < sig.ports.len() {
@@ -538,17 +538,16 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
                     _ if edge.is_unknown() => {}
                     Judged::Fine => {}
                     Judged::Additive => {
-                        additive = Some(edge.place);
+                        additive = Some((from, edge.place));
                         place = edge.place;
                     }
                     Judged::Keeps => place = edge.place,
-                    Judged::Wrong(error) => {
+                    Judged::Mixed(first, other) => {
                         // Go on as if the collective stood where it is missing.
-                        if matches!(error, Wrong::PartialMixed) {
-                            place = Place::Replicated;
-                        }
-                        done = done.failed(error.said_of(sig, from));
+                        place = Place::Replicated;
+                        done = done.failed(mixed(sig, (first, other), (from, edge.place)));
                     }
+                    Judged::Wrong(error) => done = done.failed(error.said_of(sig, from)),
                 }
             }
         }
@@ -583,19 +582,33 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
     done
 }
 
-enum Judged {
+enum Judged<'a> {
     /// The placement of the output does not depend on this port.
     Fine,
     /// The task is linear in this port: the output is placed as it is.
     Additive,
     /// The task works on each share by itself: the output is sharded as the input is.
     Keeps,
+    /// The other summand, and its placement, which is not that of this one.
+    Mixed(&'a str, Place),
     Wrong(Wrong),
+}
+
+/// Two summands that are placed differently, each with the op that made it.
+const fn mixed(sig: &Signature, a: (&str, Place), b: (&str, Place)) -> Text {
+    let partial = a.1.same(Place::Partial) || b.1.same(Place::Partial);
+    let text = Text::new().str(if partial { "MPK-E0152: " } else { "MPK-E0150: " });
+    let text = text.str(sig.name).str(" takes a ").str(a.1.name()).str(" value of ").str(a.0);
+    let text = text.str(" and a ").str(b.1.name()).str(" value of ").str(b.0);
+    text.str(if partial {
+        "\nwhat every rank has in full would be added once per rank\nhelp: put the collective before the sum, so that it is added once"
+    } else {
+        "\neach rank would add its share to features of another\nhelp: end the sharded stretch with `shard = row` and `all_reduce` first"
+    })
 }
 
 enum Wrong {
     PartialTaken,
-    PartialMixed,
     NotPartial,
     NeedsReplicated,
     NeedsSharded,
@@ -603,7 +616,13 @@ enum Wrong {
 }
 
 /// Whether a value placed as `place` may go into `port`.
-const fn judge_place(sig: &Signature, port: &Port, shard: Shard, place: Place, additive: Option<Place>) -> Judged {
+const fn judge_place<'a>(
+    sig: &Signature,
+    port: &Port,
+    shard: Shard,
+    place: Place,
+    additive: Option<(&'a str, Place)>,
+) -> Judged<'a> {
     if let Some(Collective::Sum) = sig.collective {
         return match place {
             Place::Partial => Judged::Fine,
@@ -614,7 +633,7 @@ const fn judge_place(sig: &Signature, port: &Port, shard: Shard, place: Place, a
     while a < sig.additive.len() {
         if same(sig.additive[a], port.name) {
             return match additive {
-                Some(other) if !other.same(place) => Judged::Wrong(Wrong::PartialMixed),
+                Some((from, other)) if !other.same(place) => Judged::Mixed(from, other),
                 _ => Judged::Additive,
             };
         }
@@ -672,10 +691,6 @@ impl Wrong {
                 .str(" gives a value that is partial over all ranks, ")
                 .str(sig.name)
                 .str(" takes a complete one\nwith more than one rank each would go on with its own summand: plausible text, and wrong\nhelp: write `-> all_reduce` between them"),
-            Wrong::PartialMixed => text
-                .str("MPK-E0152: ")
-                .str(from)
-                .str(" gives a value of other placement than the one it is added to\na complete value added to a partial one is added once per rank\nhelp: put the collective before the sum, so that the residual is added once"),
             Wrong::NotPartial => text
                 .str("MPK-E0150: ")
                 .str(from)
