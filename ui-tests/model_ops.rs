@@ -41,3 +41,25 @@ stand_in! {
     );
     halves [tiles = N] (x: In<[bf16; (T, 2 * N)]>, y: Out<[bf16; (T, N)]>, z: Out<[bf16; (T, N)]>);
 }
+
+/// A config for models of one or two ops.
+#[derive(serde::Deserialize)]
+pub struct Config {
+    pub hidden_size: usize,
+    pub intermediate_size: usize,
+    pub vocab_size: usize,
+    pub num_attention_heads: usize,
+    pub head_dim: usize,
+    pub num_hidden_layers: usize,
+    pub rms_norm_eps: f64,
+}
+
+impl mpk_runtime::graph::ModelConfig for Config {
+    fn vocab_size(&self) -> usize {
+        self.vocab_size
+    }
+
+    fn max_positions(&self) -> usize {
+        64
+    }
+}

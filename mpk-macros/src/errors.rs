@@ -173,7 +173,9 @@ impl Errors {
 /// The candidate nearest to `name`, if it is near enough to be what was meant.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = candidates.into_iter().map(|c| (distance(name, c), c)).min_by_key(|(d, _)| *d)?;
-    (near.0 <= name.chars().count().max(3) / 3).then_some(near.1)
+    let length = name.chars().count();
+    // One letter for another is no likeness.
+    (near.0 < length && near.0 <= length.max(3) / 3).then_some(near.1)
 }
 
 /// Edit distance: insertions, deletions, replacements, and swaps of neighbours.
@@ -221,6 +223,6 @@ mod tests {
         assert_eq!(closest("consumr", ["loader", "consumer"]), Some("consumer"));
         assert_eq!(closest("inptu", ["output", "input"]), Some("input"));
         assert_eq!(closest("z", ["loader", "consumer"]), None);
-        assert_eq!(closest("", []), None);
+        assert_eq!((closest("", []), closest("x", ["y"]), closest("xx", ["x"])), (None, None, Some("x")));
     }
 }

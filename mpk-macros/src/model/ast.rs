@@ -11,6 +11,8 @@ pub struct Model {
     pub cfg: Ident,
     pub config: Type,
     pub dims: Vec<DimDef>,
+    /// Names of values whose `let` can't be read: their uses are no errors of their own.
+    pub lost: Vec<Ident>,
     pub body: Block,
 }
 

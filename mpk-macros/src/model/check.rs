@@ -1,5 +1,6 @@
 //! What can be said of a model without types: names, places of statements, conditions.
 
+use proc_macro2::Span;
 use syn::{Expr, Ident};
 
 use super::ast::{Block, Chain, DimDef, Given, If, Item, Layer, Let, Match, Model, Op, Otherwise, Stmt, Weight};
@@ -12,9 +13,11 @@ pub const ELEMS: [&str; 4] = ["bf16", "f32", "u32", "u64"];
 /// Reports everything that is wrong with `model`.
 pub fn check(model: &Model, errors: &mut Errors) {
     dims(&model.dims, errors);
-    let mut checker = Checker { model, errors, index: None, values: Vec::new(), layers: 0, depth: 0 };
+    let whole = errors.is_empty();
+    let values = model.lost.iter().collect();
+    let mut checker = Checker { model, errors, whole, index: None, values, layers: 0, depth: 0 };
     if !checker.block(&model.body, false) {
-        checker.errors.syntax(model.name.span(), "a model without a value: its last statement gives what the model gives");
+        checker.no_value(model.name.span(), "a model without a value: its last statement gives what the model gives");
     }
 }
 
@@ -61,6 +64,8 @@ fn lone_name(expr: &Expr) -> Option<&Ident> {
 struct Checker<'a> {
     model: &'a Model,
     errors: &'a mut Errors,
+    /// Whether all statements could be read, so that a missing value is really missing.
+    whole: bool,
     /// The index of the layer around.
     index: Option<&'a Ident>,
     /// Named values in scope.
@@ -103,7 +108,7 @@ impl<'a> Checker<'a> {
             );
         }
         if !current {
-            self.errors.syntax(layer.keyword, "a layer needs a value to begin with\nhelp: write the embedding before it");
+            self.no_value(layer.keyword, "a layer needs a value to begin with\nhelp: write the embedding before it");
         }
         cond::check(&layer.start, &self.known(Vec::new()), self.errors);
         cond::check(&layer.end, &self.known(Vec::new()), self.errors);
@@ -154,7 +159,7 @@ impl<'a> Checker<'a> {
             }
             Item::Residual(keyword, block) => {
                 if !current {
-                    self.errors.syntax(*keyword, "`residual` needs a value to add its block to");
+                    self.no_value(*keyword, "`residual` needs a value to add its block to");
                 }
                 self.must_work(*keyword, block);
                 self.block(block, current)
@@ -165,10 +170,16 @@ impl<'a> Checker<'a> {
         }
     }
 
+    fn no_value(&mut self, at: Span, message: &str) {
+        if self.whole {
+            self.errors.syntax(at, message);
+        }
+    }
+
     /// A residual over a block without a chain would double the value.
-    fn must_work(&mut self, keyword: proc_macro2::Span, block: &Block) {
+    fn must_work(&mut self, keyword: Span, block: &Block) {
         if !block.stmts.iter().any(|s| matches!(s, Stmt::Chain(_))) {
-            self.errors.syntax(keyword, "the block of `residual` gives no value of its own\nhelp: end it with a chain of ops");
+            self.no_value(keyword, "the block of `residual` gives no value of its own\nhelp: end it with a chain of ops");
         }
     }
 
@@ -206,9 +217,9 @@ impl<'a> Checker<'a> {
         self.all_give(stmt.keyword, all, true)
     }
 
-    fn all_give(&mut self, keyword: proc_macro2::Span, one: bool, other: bool) -> bool {
+    fn all_give(&mut self, keyword: Span, one: bool, other: bool) -> bool {
         if !(one && other) {
-            self.errors.syntax(keyword, "each way must give a value: there is none before, and one way has no chain");
+            self.no_value(keyword, "each way must give a value: there is none before, and one way has no chain");
         }
         // Reported: what follows may count on it.
         true
@@ -230,11 +241,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A lone name at the beginning of a chain that is nearly that of a value.
+    /// A lone name at the beginning of a chain that is nearly that of a value. Short names of ops are like many others.
     fn maybe_a_typo(&mut self, op: &Op) {
         let names: Vec<String> = self.values.iter().map(ToString::to_string).collect();
         if let Some(near) = closest(&op.name.to_string(), names.iter().map(String::as_str))
-            && op.path.get_ident().is_some()
+            && op.path.get_ident().is_some_and(|name| name.to_string().len() > 3)
         {
             let name = &op.name;
             self.errors.syntax(
@@ -260,20 +271,28 @@ impl<'a> Checker<'a> {
             };
             self.errors.syntax(name.span(), format!("no value is named `{name}`\n{help}"));
         }
+        self.maybe_a_weight(expr);
+    }
+
+    /// Reports `module.path`, which is a weight without its shape, and says whether it is one.
+    fn maybe_a_weight(&mut self, expr: &Expr) -> bool {
         let mut root = expr;
         while let Expr::Field(field) = root {
             root = &field.base;
         }
-        if let (Expr::Field(field), Some(name)) = (expr, lone_name(root))
-            && !self.known(Vec::new()).has(name)
-            && name.to_string().starts_with(char::is_lowercase)
-        {
-            let span = if let syn::Member::Named(member) = &field.member { member.span() } else { name.span() };
-            self.errors.syntax(span, "a weight needs its shape\nhelp: write it as in the checkpoint, `module.path: [N, K]`");
+        let (Expr::Field(field), Some(name)) = (expr, lone_name(root)) else { return false };
+        if self.known(Vec::new()).has(name) || !name.to_string().starts_with(char::is_lowercase) {
+            return false;
         }
+        let span = if let syn::Member::Named(member) = &field.member { member.span() } else { name.span() };
+        self.errors.syntax(span, "a weight needs its shape\nhelp: write it as in the checkpoint, `module.path: [N, K]`");
+        true
     }
 
     fn bias(&mut self, op: &Op, expr: &Expr) {
+        if self.maybe_a_weight(expr) {
+            return;
+        }
         cond::check(expr, &self.known(Vec::new()), self.errors);
         if !op.weight.as_ref().is_some_and(has_bias) {
             self.errors.syntax(

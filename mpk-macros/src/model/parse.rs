@@ -6,7 +6,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, Ident, LitStr, Pat, Result, Token, braced, bracketed, parenthesized, token};
 
-use super::ast::{Arm, Block, Chain, DimDef, If, Item, Layer, Let, Match, Model, Otherwise, Stmt};
+use super::ast::{Arm, Block, Chain, DimDef, If, Item, Layer, Let, Match, Model, Otherwise, Poly, Stmt};
 use super::poly::poly;
 use crate::errors::Errors;
 
@@ -16,7 +16,7 @@ pub fn parse(tokens: TokenStream, errors: &mut Errors) -> Option<Model> {
     let mut model = None;
     let whole = |input: ParseStream| {
         let header = Header::parse(input)?;
-        model = Some(Reader { errors }.model(input, header)?);
+        model = Some(Reader { errors, lost: Vec::new() }.model(input, header)?);
         Ok(())
     };
     if let Err(error) = whole.parse2(tokens)
@@ -57,6 +57,8 @@ impl Header {
 /// Reads what may hold errors of its own.
 pub(super) struct Reader<'e> {
     pub(super) errors: &'e mut Errors,
+    /// Names of values whose `let` can't be read.
+    lost: Vec<Ident>,
 }
 
 impl Reader<'_> {
@@ -72,14 +74,19 @@ impl Reader<'_> {
             dims = self.dims(&list);
         }
         let body = Block { stmts: self.stmts(&content) };
-        Ok(Model { attrs, vis, name, cfg, config, dims, body })
+        Ok(Model { attrs, vis, name, cfg, config, dims, lost: std::mem::take(&mut self.lost), body })
     }
 
     fn dims(&mut self, input: ParseStream) -> Vec<DimDef> {
-        self.list(input, |_, input| {
+        self.list(input, |reader, input| {
             let name = input.parse()?;
-            input.parse::<Token![=]>()?;
-            Ok(DimDef { name, value: poly(input)? })
+            let value = input.parse::<Token![=]>().and_then(|_| poly(input)).unwrap_or_else(|error| {
+                // The name is kept, so that its uses are no errors of their own.
+                reader.errors.push(error);
+                skip_until(input, ',');
+                Poly::Num(0)
+            });
+            Ok(DimDef { name, value })
         })
     }
 
@@ -119,7 +126,7 @@ impl Reader<'_> {
                 Ok(stmt) => stmts.push(stmt),
                 Err(error) => {
                     self.errors.push(error);
-                    skip_until(input, ';');
+                    skip_stmt(input);
                 }
             }
             let _ = input.parse::<Option<Token![;]>>();
@@ -161,8 +168,14 @@ impl Reader<'_> {
         } else {
             vec![input.parse()?]
         };
-        input.parse::<Token![=]>()?;
-        Ok(Let { names, tuple, chain: self.chain(input)? })
+        let chain = input.parse::<Token![=]>().and_then(|_| self.chain(input));
+        match chain {
+            Ok(chain) => Ok(Let { names, tuple, chain }),
+            Err(error) => {
+                self.lost.extend(names);
+                Err(error)
+            }
+        }
     }
 
     fn layer(&mut self, input: ParseStream) -> Result<Layer> {
@@ -282,12 +295,21 @@ fn end_of_stmt(input: ParseStream, braced: bool) -> Result<()> {
 
 /// Skips to the next `stop` at this depth, or to the end.
 fn skip_until(input: ParseStream, stop: char) {
-    while let Some((tree, _)) = input.cursor().token_tree() {
-        let stops = matches!(&tree, TokenTree::Punct(p) if p.as_char() == stop);
-        if stops || input.parse::<TokenTree>().is_err() {
+    while !input.is_empty() && !is_punct(input, stop) && input.parse::<TokenTree>().is_ok() {}
+}
+
+/// Skips what is left of a statement: to a `;`, or over a block that no chain goes on from.
+fn skip_stmt(input: ParseStream) {
+    while !input.is_empty() && !is_punct(input, ';') {
+        let block = input.peek(token::Brace);
+        if input.parse::<TokenTree>().is_err() || (block && !input.peek(Token![->]) && !input.peek(Token![else])) {
             return;
         }
     }
+}
+
+fn is_punct(input: ParseStream, c: char) -> bool {
+    input.cursor().punct().is_some_and(|(punct, _)| punct.as_char() == c)
 }
 
 /// The span of the last token of a path.

@@ -17,13 +17,13 @@ impl Expand<'_> {
 
     /// Calls that fail in const evaluation where modules that stand side by side do not fit.
     pub(super) fn alike(&self, weight: &Weight) -> Vec<TokenStream> {
-        let dims = |shape: Option<&Shape>, skip| {
-            let dims = shape.into_iter().flatten().skip(skip).map(|d| d.symbolic(&|n| self.is_dim(n)));
+        let dims = |shape: Option<&Shape>| {
+            let dims = shape.into_iter().flatten().map(|d| d.symbolic(&|n| self.is_dim(n)));
             quote!(&[#(#dims),*])
         };
         let check = |Alike { a, b, skip }| {
-            let (first, second, a_dims, b_dims) = (a.0, b.0, dims(a.2, skip), dims(b.2, skip));
-            quote_spanned!(b.1=> ::mpk_runtime::shape::check_alike(#second, #b_dims, #first, #a_dims))
+            let (first, second, a_dims, b_dims) = (a.0, b.0, dims(a.2), dims(b.2));
+            quote_spanned!(b.1=> ::mpk_runtime::shape::check_alike(#second, #b_dims, #first, #a_dims, #skip))
         };
         alike(weight).into_iter().map(check).collect()
     }

@@ -139,15 +139,16 @@ pub const fn check_outs(op: &str, given: &Inference, named: usize) {
     panic!("{}", text.str("\non the GPU a name would stand for memory that nothing writes\nhelp: name each value once").as_str());
 }
 
-/// Fails const evaluation, at the caller, if the weight `name` has other `dims` than the one it is stacked with, or stands for.
+/// Fails const evaluation, at the caller, if the weight `name` differs from dimension `skip` on from the one that it is stacked
+/// with, or stands for.
 #[track_caller]
-pub const fn check_alike(name: &str, dims: &[Dim], other: &str, others: &[Dim]) {
+pub const fn check_alike(name: &str, dims: &[Dim], other: &str, others: &[Dim], skip: usize) {
     let mut text = Text::new().str("MPK-E0140: `").str(name).str("` has ");
     let mut alike = dims.len() == others.len();
     if !alike {
-        text = text.int(dims.len() as i64).str(" more dimensions where `").str(other).str("` has ").int(others.len() as i64);
+        text = text.int(dims.len() as i64).str(" dimensions where `").str(other).str("` has ").int(others.len() as i64);
     }
-    let mut i = 0;
+    let mut i = skip;
     while alike && i < dims.len() {
         if !dims[i].same(&others[i]) {
             text = others[i].write(dims[i].write(text).str(" where `").str(other).str("` has "));

@@ -472,6 +472,8 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
         Shard::Row => Place::Partial,
     };
     let mut additive: Option<(&str, Place)> = None;
+    // Set by an error after which nothing can be said of what the op gives.
+    let mut hidden = false;
     let mut chained = args.chained;
     let mut p = 0;
     while p < sig.ports.len() {
@@ -543,8 +545,7 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
                     }
                     Judged::Keeps => place = edge.place,
                     Judged::Mixed(first, other) => {
-                        // Go on as if the collective stood where it is missing.
-                        place = Place::Replicated;
+                        hidden = true;
                         done = done.failed(mixed(sig, (first, other), (from, edge.place)));
                     }
                     Judged::Wrong(error) => done = done.failed(error.said_of(sig, from)),
@@ -566,14 +567,35 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
         if let PortKind::Out = port.kind
             && done.len < OUTS
         {
+            let given = if last { find(args.named, port.name) } else { None };
             if let (ElemSpec::Var(var), None) = (port.elem, b.elem(port.elem)) {
-                match find(args.named, port.name) {
-                    Some(Arg::Elem(elem)) if last => b = b.bind_elem(var, elem),
+                match given {
+                    Some(Arg::Elem(elem)) => b = b.bind_elem(var, elem),
                     _ => b = b.bind_elem(var, Elem::Bf16),
                 }
             }
-            done.outs[done.len] =
-                Edge { rows: b.eval(&port.shape[0]), parts: b.parts(&port.shape[1]), elem: b.elem(port.elem), place };
+            let elem = b.elem(port.elem);
+            match (given, elem) {
+                (Some(Arg::Elem(wanted)), Some(elem)) if !wanted.same(elem) => {
+                    done = done.failed(
+                        begin(sig, port)
+                            .str(" gives ")
+                            .str(elem.name())
+                            .str(", and ")
+                            .str(wanted.name())
+                            .str(" is asked for\non the GPU the bits of one type would be read as the other\nhelp: leave the element type out; it is not free in ")
+                            .str(sig.name),
+                    );
+                }
+                (None | Some(Arg::Elem(_)), _) => {}
+                _ => done = done.failed(wrong_kind(sig, port, "an element type")),
+            }
+            done.outs[done.len] = Edge {
+                rows: b.eval(&port.shape[0]),
+                parts: b.parts(&port.shape[1]),
+                elem: if hidden { None } else { elem },
+                place,
+            };
             done.len += 1;
         }
         p += 1;
@@ -739,18 +761,30 @@ const fn begin_edge(_: &Signature, from: &str) -> Text {
 }
 
 const fn mismatch(sig: &Signature, port: &Port, from: &str, gives: Parts, takes: Parts, what: &str) -> Text {
-    let text = gives.write(begin_edge(sig, from)).str(what).str(", ").str(sig.name).str(" takes ");
-    let text = takes.write(text);
-    let text =
-        if gives.len() != takes.len() && takes.len() > 1 { text.str(" in ").int(takes.len() as i64).str(" parts") } else { text };
-    text.str(" as `")
+    let text = gives.write(begin_edge(sig, from)).str(what);
+    if gives.len() != takes.len() && takes.len() > 1 {
+        return text
+            .str(" in ")
+            .int(gives.len() as i64)
+            .str(if gives.len() == 1 { " part, " } else { " parts, " })
+            .str(sig.name)
+            .str(" takes ")
+            .int(takes.len() as i64)
+            .str(" parts as `")
+            .str(port.name)
+            .str("`\non the GPU each rank has its share of every part, and would read one part as another\nhelp: stack the weights, `module.{a: [N, K], b: [N, K]}`, or name the parts of one, `rows(module, N, N)`");
+    }
+    takes
+        .write(text.str(", ").str(sig.name).str(" takes "))
+        .str(" as `")
         .str(port.name)
         .str("`\non the GPU the task would read beyond the rows, or other features than it means\nhelp: make the shapes of the two ops agree, by symbol")
 }
 
 const fn missing(sig: &Signature, port: &Port) -> Text {
     begin(sig, port)
-        .str(" is not given\non the GPU it would be an address of nothing\nhelp: write `")
+        .str(" is not given\non the GPU it would be an address of nothing\nhelp: write ")
+        .str(if matches!(port.kind, PortKind::Weight) { "`module.path: [N, K]` or `" } else { "`" })
         .str(port.name)
         .str(" = …` in the arguments of ")
         .str(sig.name)
