@@ -284,10 +284,11 @@ impl Builder {
             return Err(shape_error(op.name, "MPK-E0160: the task has errors of its own".into()));
         }
         // On one rank a sum is the value itself.
-        if sig.collective == Some(Collective::Sum) && self.graph.ranks == 1 {
-            if let Some(value) = call.chained {
-                return Ok((vec![value], stage.bindings));
-            }
+        if sig.collective == Some(Collective::Sum)
+            && self.graph.ranks == 1
+            && let Some(value) = call.chained
+        {
+            return Ok((vec![value], stage.bindings));
         }
         let from = call.chained.map_or(String::new(), |v| self.writer_name(v));
         let shapes: Vec<Vec<Vec<Dim>>> = call.named.iter().map(|(_, input)| weight_dims(input)).collect();

@@ -2,15 +2,21 @@
 //! graph is built. Everything here works in const evaluation.
 
 mod agree;
+mod args;
+mod bindings;
 mod dim;
 mod edge;
 mod infer;
+mod messages;
+mod place;
 mod signature;
 mod text;
 
 pub use agree::{Meet, check_alike, check_end, check_meet, check_outs};
+pub use args::{Arg, Args, Named, Shard};
+pub use bindings::{Bindings, binds};
 pub use dim::Dim;
 pub use edge::{Edge, Elem, Parts, Place};
-pub use infer::{Arg, Args, Bindings, Inference, Named, Shard, binds, check, infer, infer_task};
+pub use infer::{Inference, check, infer, infer_task};
 pub use signature::{Collective, ElemSpec, Expr, ParamType, Port, PortKind, Signature, Tiles};
 pub use text::{Text, same};

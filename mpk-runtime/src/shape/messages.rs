@@ -1,0 +1,51 @@
+//! The messages of ports that do not match (MPK-E0140).
+
+use super::edge::Parts;
+use super::signature::{Port, PortKind, Signature};
+use super::text::Text;
+
+pub(super) const fn begin(sig: &Signature, port: &Port) -> Text {
+    Text::new().str("MPK-E0140: port `").str(port.name).str("` of ").str(sig.name)
+}
+
+pub(super) const fn begin_edge(_: &Signature, from: &str) -> Text {
+    Text::new().str("MPK-E0140: ").str(from).str(" gives ")
+}
+
+pub(super) const fn mismatch(sig: &Signature, port: &Port, from: &str, gives: Parts, takes: Parts, what: &str) -> Text {
+    let text = gives.write(begin_edge(sig, from)).str(what);
+    if gives.len() != takes.len() && takes.len() > 1 {
+        return text
+            .str(" in ")
+            .int(gives.len() as i64)
+            .str(if gives.len() == 1 { " part, " } else { " parts, " })
+            .str(sig.name)
+            .str(" takes ")
+            .int(takes.len() as i64)
+            .str(" parts as `")
+            .str(port.name)
+            .str("`\non the GPU each rank has its share of every part, and would read one part as another\nhelp: stack the weights, `module.{a: [N, K], b: [N, K]}`, or name the parts of one, `rows(module, N, N)`");
+    }
+    takes
+        .write(text.str(", ").str(sig.name).str(" takes "))
+        .str(" as `")
+        .str(port.name)
+        .str("`\non the GPU the task would read beyond the rows, or other features than it means\nhelp: make the shapes of the two ops agree, by symbol")
+}
+
+pub(super) const fn missing(sig: &Signature, port: &Port) -> Text {
+    begin(sig, port)
+        .str(" is not given\non the GPU it would be an address of nothing\nhelp: write ")
+        .str(if matches!(port.kind, PortKind::Weight) { "`module.path: [N, K]` or `" } else { "`" })
+        .str(port.name)
+        .str(" = …` in the arguments of ")
+        .str(sig.name)
+}
+
+pub(super) const fn wrong_kind(sig: &Signature, port: &Port, takes: &str) -> Text {
+    begin(sig, port)
+        .str(" takes ")
+        .str(takes)
+        .str(", and is given something else\non the GPU other bytes would stand in its place\nhelp: see the signature of ")
+        .str(sig.name)
+}
