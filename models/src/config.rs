@@ -100,7 +100,7 @@ impl TryFrom<Fields> for DenseConfig {
             }
         }
         let kv_heads = f.num_key_value_heads.unwrap_or(f.num_attention_heads);
-        if kv_heads == 0 || f.num_attention_heads % kv_heads != 0 {
+        if kv_heads == 0 || !f.num_attention_heads.is_multiple_of(kv_heads) {
             return Err(format!(
                 "`num_attention_heads` ({}) is not a multiple of `num_key_value_heads` ({kv_heads})",
                 f.num_attention_heads
@@ -108,10 +108,10 @@ impl TryFrom<Fields> for DenseConfig {
         }
         let head_dim = match f.head_dim {
             Some(width) => width,
-            None if f.hidden_size % f.num_attention_heads == 0 => f.hidden_size / f.num_attention_heads,
+            None if f.hidden_size.is_multiple_of(f.num_attention_heads) => f.hidden_size / f.num_attention_heads,
             None => return Err("`hidden_size` is not a multiple of `num_attention_heads`, and there is no `head_dim`".into()),
         };
-        if head_dim == 0 || head_dim % 2 != 0 {
+        if head_dim == 0 || !head_dim.is_multiple_of(2) {
             return Err(format!("`head_dim` is {head_dim}: a rope takes an even width"));
         }
         if f.hidden_act != "silu" {

@@ -18,8 +18,11 @@ pub struct Family {
     pub architectures: &'static [&'static str],
     /// The tasks that its peepholes are taken from.
     pub tasks: &'static [&'static TaskDef],
-    build: fn(Value, usize, Option<Range<usize>>) -> Result<Built, Error>,
+    build: Build,
 }
+
+/// Builds the graph of a config for a number of ranks, whole or a slice of its layers.
+type Build = fn(Value, usize, Option<Range<usize>>) -> Result<Built, Error>;
 
 /// A graph, and what a program needs to know of its config.
 #[derive(Clone, Debug)]
