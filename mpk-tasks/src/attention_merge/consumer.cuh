@@ -15,7 +15,7 @@ for (uint32_t t = 0; t < T; ++t) {
             max[s] = part.at(t, split + head_dim);
             weight[s] = part.at(t, split + head_dim + 1);
         }
-        float largest = NEGATIVE_INFINITY;
+        float largest = negative_infinity();
         for (uint32_t s = 0; s < SPLITS; ++s) largest = fmaxf(largest, max[s]);
         float sum = 0, total = 0;
         for (uint32_t s = 0; s < SPLITS; ++s) {

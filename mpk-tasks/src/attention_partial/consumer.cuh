@@ -67,7 +67,7 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
             query[g] = rotated(t, (h * GROUP + g) * D, q_norm);
             for (uint32_t i = 0; i < WIDTH; ++i) query[g][i] *= scale;
             sum[g] = Floats<WIDTH>{};
-            max[g] = NEGATIVE_INFINITY;
+            max[g] = negative_infinity();
             weight[g] = 0;
         }
         // A key of this team, if it has one; all lanes of the warp take part.
@@ -119,8 +119,8 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
                 const float other = __shfl_xor_sync(ALL_LANES, max[g], mask);
                 const float larger = fmaxf(max[g], other);
                 // Without any key both are -inf, and their difference is no number.
-                const float mine = larger == NEGATIVE_INFINITY ? 0.0f : __expf(max[g] - larger);
-                const float theirs = larger == NEGATIVE_INFINITY ? 0.0f : __expf(other - larger);
+                const float mine = larger == negative_infinity() ? 0.0f : __expf(max[g] - larger);
+                const float theirs = larger == negative_infinity() ? 0.0f : __expf(other - larger);
                 weight[g] = weight[g] * mine + __shfl_xor_sync(ALL_LANES, weight[g], mask) * theirs;
                 for (uint32_t i = 0; i < WIDTH; ++i) {
                     sum[g][i] = sum[g][i] * mine + __shfl_xor_sync(ALL_LANES, sum[g][i], mask) * theirs;
@@ -143,12 +143,12 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
             }
             // With two buffers, whoever still reads the one before is done when this one is full.
             groups_sync();
-            float largest = NEGATIVE_INFINITY;
+            float largest = negative_infinity();
             for (uint32_t w = 0; w < role_warps(); ++w) largest = fmaxf(largest, stats[w * 2]);
             for (uint32_t i = role_thread(); i < D + 2; i += role_threads()) {
                 float total = 0;
                 for (uint32_t w = 0; w < role_warps(); ++w) {
-                    const float share = largest == NEGATIVE_INFINITY ? 0.0f : __expf(stats[w * 2] - largest);
+                    const float share = largest == negative_infinity() ? 0.0f : __expf(stats[w * 2] - largest);
                     total += share * (i < D ? heads[w * D + i] : stats[w * 2 + 1]);
                 }
                 const uint32_t n = (tile * GROUP + g) * (D + 2) + i;

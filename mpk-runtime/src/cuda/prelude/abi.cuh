@@ -95,6 +95,7 @@ struct Inbox {
     uint32_t stop, unused1[31];
     Command commands[COMMANDS];
 };
+static_assert(sizeof(Inbox) == 2816, "layout of Inbox");
 
 /// A sampled token.
 struct Sampled {
@@ -117,6 +118,7 @@ struct Outbox {
     /// The last epoch that was run; a relaunch continues from it.
     uint32_t epoch, unused2[31];
 };
+static_assert(sizeof(Outbox) == 384, "layout of Outbox");
 
 /// The argument of the kernel.
 struct Params {

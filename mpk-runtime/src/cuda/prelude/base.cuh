@@ -9,6 +9,8 @@ using int32_t = int;
 using int64_t = long long;
 
 #define MPK_DEVICE __device__ __forceinline__
+// NVRTC's front end does not know this name, only what it would be made of; the layouts of blocks are checked with it.
+#define __builtin_offsetof(type, member) __INTADDR__(&((type*)0)->member)
 
 namespace mpk {
 
@@ -54,7 +56,7 @@ template <int N> struct Floats {
 template <class A, class B> MPK_DEVICE constexpr auto ceil_div(A a, B b) { return (a + b - 1) / b; }
 MPK_DEVICE uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-constexpr float NEGATIVE_INFINITY = -__builtin_huge_valf();
+MPK_DEVICE float negative_infinity() { return __uint_as_float(0xff800000u); }
 constexpr uint32_t ALL_LANES = 0xffffffffu;
 
 MPK_DEVICE uint32_t lane() { return threadIdx.x % 32; }

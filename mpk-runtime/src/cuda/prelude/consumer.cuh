@@ -17,6 +17,11 @@ struct Tiles {
     uint32_t first_tile, tiles;
 };
 
+/// The place of one instance of a grid-wide task.
+struct TaskOffset {
+    uint32_t index, count;
+};
+
 /// Barrier 1 joins all consumers of the kernel, 2 those of a task with fewer groups, 3 and above one group each.
 MPK_DEVICE void consumers_sync() { barrier(1, GROUPS * 128); }
 

@@ -1,0 +1,80 @@
+//! The constants of a plan, as `mpk/config.cuh`.
+
+use std::fmt::Write;
+
+use super::CodegenError;
+use crate::cuda::packet::PacketLayout;
+use crate::cuda::variants::{Variants, groups};
+use crate::plan::{Plan, Shared};
+use crate::step::PAGE_POSITIONS;
+
+/// Registers of a thread of the loader, storer and controller warps.
+const SERVICE_REGISTERS: u32 = 56;
+/// Registers of a multiprocessor.
+const REGISTERS: u32 = 65_536;
+/// Packets that are brought into shared memory ahead of the consumers.
+const PACKETS: usize = 2;
+
+/// How a kernel is launched: one block on each multiprocessor, cooperatively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Blocks of a rank.
+    pub blocks: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Consumer groups of a block.
+    pub groups: u32,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+}
+
+/// The launch and the text of the header.
+pub(super) fn config(plan: &Plan, variants: &Variants, packets: &PacketLayout) -> Result<(Launch, String), CodegenError> {
+    let all = variants.tasks.iter().map(|task| groups(task)).max().unwrap_or(1);
+    for task in variants.tasks.iter().filter(|task| !task.streams.is_empty() && groups(task) < all) {
+        return Err(CodegenError::Groups { task: task.name.into(), groups: groups(task), all });
+    }
+    let region = |name: &str| plan.shared.iter().find(|region| region.name == name);
+    let needed = |name: &str| region(name).ok_or_else(|| CodegenError::Region(name.into()));
+    let (ring, barriers) = (needed("ring")?, needed("barriers")?);
+    // A plan without streams stages nothing.
+    let nothing = Shared { name: String::new(), offset: 0, bytes: 0, align: 16, task: None };
+    let staged = region("activations").unwrap_or(&nothing);
+    let warps = all as usize * 4;
+    let threads = (all + 1) * 128;
+    // What the other warps give back is shared out; the unit of allocation is 8.
+    let consumer_registers = ((REGISTERS - SERVICE_REGISTERS * 128) / (all * 128) / 8 * 8).min(240);
+    let slot_pages = plan.options.context.div_ceil(PAGE_POSITIONS);
+
+    let constants: &[(&str, usize)] = &[
+        ("GROUPS", all as usize),
+        ("WARPS", warps),
+        ("THREADS", threads as usize),
+        ("CONSUMER_REGISTERS", consumer_registers as usize),
+        ("SERVICE_REGISTERS", SERVICE_REGISTERS as usize),
+        ("MAX_STEP_ROWS", plan.options.rows),
+        ("UNIT_BYTES", 512),
+        ("PAGE_BYTES", plan.ring.page_bytes),
+        ("STAGES", plan.ring.stages),
+        ("IN_FLIGHT", plan.ring.in_flight),
+        ("WARP_UNITS", (plan.ring.page_bytes / 512).div_ceil(warps)),
+        ("RING_AT", ring.offset),
+        ("BARRIERS_AT", barriers.offset),
+        ("BARRIERS_BYTES", barriers.bytes),
+        ("STAGED_AT", staged.offset),
+        ("WARP_STAGED", staged.bytes / warps / 16 * 16),
+        ("PACKETS", PACKETS),
+        ("PACKET_BYTES", packets.bytes),
+        ("SLOTS", plan.options.slots),
+        ("SLOT_PAGES", slot_pages),
+        ("PAGE_POSITIONS", PAGE_POSITIONS),
+        ("POSITIONS", plan.options.context),
+    ];
+    let mut text = String::from("// Constants of one plan.\n#pragma once\n\nnamespace mpk {\n\n");
+    for (name, value) in constants {
+        let _ = writeln!(text, "constexpr uint32_t {name} = {value};");
+    }
+    text.push_str("\n}  // namespace mpk\n");
+    let shared = plan.shared.iter().map(|region| region.offset + region.bytes).max().unwrap_or(0);
+    Ok((Launch { blocks: plan.options.workers as u32, threads, groups: all, shared: shared as u32 }, text))
+}
