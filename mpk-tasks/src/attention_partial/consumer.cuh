@@ -18,7 +18,7 @@ dep_wait();
 
 // Features `own..` of the head that begins at `first` of row `t`: normed if there is a norm, and rotated. The other half of a rotated
 // pair lies half a head away.
-auto rotated = [&](uint32_t t, uint32_t first, const Vector& norm) {
+auto rotated = [&](uint32_t t, uint32_t first, Vector norm) {
     Floats<WIDTH> a{}, b{};
     const uint32_t other = own < D / 2 ? own + D / 2 : own - D / 2;
     if (live) {
@@ -45,12 +45,6 @@ auto rotated = [&](uint32_t t, uint32_t first, const Vector& norm) {
     }
     return a;
 };
-// As the cache holds them.
-auto key_of = [&](uint32_t t, uint32_t h) {
-    Floats<WIDTH> k = rotated(t, Q + h * D, k_norm);
-    for (uint32_t i = 0; i < WIDTH; ++i) k[i] = rounded(k[i]);
-    return k;
-};
 auto value_of = [&](uint32_t t, uint32_t h) {
     return live ? qkv.template load<WIDTH>(t, Q + KV + h * D + own) : Floats<WIDTH>{};
 };
@@ -59,13 +53,27 @@ uint32_t turn = 0;
 for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++tile) {
     const uint32_t h = tile / SPLITS, split = tile % SPLITS;
     for (uint32_t t = 0; t < T; ++t) {
+        // One head a team: the queries for all of them, and in split 0 the key and value of this row for the cache, where they are
+        // read from the next step on.
+#pragma unroll 1
+        for (uint32_t base = 0; base < GROUP + 1; base += KEYS) {
+            const uint32_t g = base + team;
+            const bool is_key = g >= GROUP;
+            const Floats<WIDTH> head = rotated(t, is_key ? Q + h * D : (h * GROUP + g) * D, is_key ? Vector(k_norm) : Vector(q_norm));
+            if (!is_key && live) {
+                for (uint32_t i = 0; i < WIDTH; ++i) q[g * D + own + i] = head[i] * rsqrtf(float(D));
+            } else if (g == GROUP && split == 0 && live) {
+                const uint32_t page = rows.page(rows[t].slot, rows[t].position), offset = rows[t].position % PAGE_POSITIONS;
+                kv.store(page, h, offset, own, head);
+                kv.store(page, KV_HEADS + h, offset, own, value_of(t, h));
+            }
+        }
+        groups_sync();
         Floats<WIDTH> query[GROUP], sum[GROUP];
         float max[GROUP], weight[GROUP];
-        const float scale = rsqrtf(float(D));
 #pragma unroll
         for (uint32_t g = 0; g < GROUP; ++g) {
-            query[g] = rotated(t, (h * GROUP + g) * D, q_norm);
-            for (uint32_t i = 0; i < WIDTH; ++i) query[g][i] *= scale;
+            for (uint32_t i = 0; i < WIDTH; ++i) query[g][i] = live ? q[g * D + own + i] : 0.0f;
             sum[g] = Floats<WIDTH>{};
             max[g] = negative_infinity();
             weight[g] = 0;
@@ -90,6 +98,7 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
         const uint32_t slot = rows[t].slot, cached = rows.cached(t);
         const uint32_t run = ceil_div(ceil_div(cached, PAGE_POSITIONS), SPLITS) * PAGE_POSITIONS;
         const uint32_t end = smaller((split + 1) * run, cached);
+#pragma unroll 1
         for (uint32_t base = split * run; base < end; base += KEYS * AT_ONCE) {
             Floats<WIDTH> key[AT_ONCE], value[AT_ONCE];
 #pragma unroll
@@ -104,9 +113,12 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
         }
         // The step's own keys belong to the last split; they come from the input, never from the cache.
         if (split == SPLITS - 1) {
+#pragma unroll 1
             for (uint32_t base = rows.first_peer(t); base <= t; base += KEYS) {
                 const uint32_t peer = smaller(base + team, t);
-                const Floats<WIDTH> key = key_of(peer, h);
+                Floats<WIDTH> key = rotated(peer, Q + h * D, k_norm);
+                // As the cache holds them.
+                for (uint32_t i = 0; i < WIDTH; ++i) key[i] = rounded(key[i]);
                 add(key, value_of(peer, h), base + team <= t);
             }
         }
@@ -155,18 +167,6 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
                 part.store(t, n, i == D ? largest : total);
             }
             if (BUFFERS == 2) turn ^= 1;
-        }
-    }
-    // Split 0 appends: these positions are read from the next step on.
-    if (split == 0) {
-        for (uint32_t base = 0; base < T; base += KEYS) {
-            const uint32_t t = smaller(base + team, T - 1);
-            const Floats<WIDTH> key = key_of(t, h), value = value_of(t, h);
-            if (live && base + team < T) {
-                const uint32_t page = rows.page(rows[t].slot, rows[t].position), offset = rows[t].position % PAGE_POSITIONS;
-                kv.store(page, h, offset, own, key);
-                kv.store(page, KV_HEADS + h, offset, own, value);
-            }
         }
     }
 }

@@ -52,6 +52,7 @@ pub(super) fn config(plan: &Plan, variants: &Variants, packets: &PacketLayout) -
         ("THREADS", threads as usize),
         ("CONSUMER_REGISTERS", consumer_registers as usize),
         ("SERVICE_REGISTERS", SERVICE_REGISTERS as usize),
+        ("RANKS", plan.ranks),
         ("MAX_STEP_ROWS", plan.options.rows),
         ("UNIT_BYTES", 512),
         ("PAGE_BYTES", plan.ring.page_bytes),

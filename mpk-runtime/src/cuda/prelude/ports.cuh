@@ -78,9 +78,9 @@ template <class E> class In {
 
     /// Feature `k` of row `t`.
     MPK_DEVICE auto at(uint32_t t, uint32_t k) const { return value(load_plain(row(t) + k)); }
-    /// `N` features from `k` on, `k` a multiple of `N`; what lies beyond the row is 0.
+    /// `N` features from `k` on, `k` a multiple of `N` inside of the row; what lies beyond the row is 0.
     template <int N> MPK_DEVICE Floats<N> load(uint32_t t, uint32_t k) const {
-        if (k + N <= width) return load_floats<N>(row(t) + k, width * sizeof(E) % 16 == 0);
+        if (width % N == 0 || k + N <= width) return load_floats<N>(row(t) + k, width * sizeof(E) % 16 == 0);
         Floats<N> r;
 #pragma unroll
         for (int i = 0; i < N; ++i) r[i] = k + i < width ? to_float(load_plain(row(t) + k + i)) : 0.0f;
@@ -108,10 +108,11 @@ template <class E> class Out {
     template <class V> MPK_DEVICE void store(uint32_t t, uint32_t n, V v) const {
         E* p = reinterpret_cast<E*>(base) + uint64_t(t) * width + n;
         const E e = Store<E>::of(v);
-        if (ranks <= 1) {
+        if (RANKS == 1 || ranks <= 1) {
             *p = e;
             return;
         }
+#pragma unroll 1
         for (uint32_t r = 0; r < ranks; ++r) *reinterpret_cast<E*>(reinterpret_cast<uint8_t*>(p) + peers[r]) = e;
     }
 
