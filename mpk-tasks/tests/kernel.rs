@@ -34,7 +34,6 @@ impl ModelConfig for Config {
 
 const QWEN3_8B: Config =
     Config { hidden: 4096, inner: 12_288, layers: 36, heads: 32, kv_heads: 8, head_dim: 128, vocab: 151_936 };
-const LLAMA_1B: Config = Config { hidden: 2048, inner: 8192, layers: 16, heads: 32, kv_heads: 8, head_dim: 64, vocab: 128_256 };
 const ODD: Config = Config { hidden: 190, inner: 450, layers: 2, heads: 6, kv_heads: 2, head_dim: 48, vocab: 1001 };
 
 model! {
@@ -95,9 +94,7 @@ fn check(name: &str, plan: &Plan) {
 #[test]
 fn dense_decoders_compile_without_spills() {
     check("Qwen3-8B, 1 row", &plan(&QWEN3_8B, 1, 1, TASKS));
-    check("Qwen3-8B, 16 rows", &plan(&QWEN3_8B, 1, 16, TASKS));
     check("Qwen3-8B, 16 rows, unfused, 2 ranks", &plan(&QWEN3_8B, 2, 16, &[]));
-    check("Llama-3.2-1B, 4 rows", &plan(&LLAMA_1B, 1, 4, TASKS));
     check("odd sizes, 16 rows", &plan(&ODD, 1, 16, TASKS));
 }
 

@@ -50,7 +50,8 @@ fn position_or_push<T>(list: &mut Vec<T>, item: T, same: impl Fn(&T, &T) -> bool
 pub fn elem_vars(task: &TaskDef) -> Vec<&'static str> {
     let mut vars = Vec::new();
     for port in task.signature.ports {
-        if let (ElemSpec::Var(var), PortKind::In | PortKind::Out | PortKind::Weight | PortKind::State { .. }) = (port.elem, port.kind)
+        if let (ElemSpec::Var(var), PortKind::In | PortKind::Out | PortKind::Weight | PortKind::State { .. }) =
+            (port.elem, port.kind)
             && !vars.contains(&var)
         {
             vars.push(var);

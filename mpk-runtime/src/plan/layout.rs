@@ -5,6 +5,8 @@ use crate::task::TaskDef;
 
 /// Bytes of a page: 16 rows × 512 inputs of bf16, a size at which bulk copies reach the memory's bandwidth.
 const PAGE_BYTES: usize = 16 * 1024;
+/// Bytes of a unit of a packed weight: 16 rows × 16 inputs.
+const UNIT_BYTES: usize = 512;
 /// Most pages of a ring: more do not help while so few are in flight.
 const MOST_STAGES: usize = 12;
 /// Fewest pages of a ring: one to compute on, one to fill.
@@ -12,15 +14,20 @@ const LEAST_STAGES: usize = 2;
 /// Pages in flight at once: near the knee of the bandwidth, so that workers finish together and polls do not queue.
 const IN_FLIGHT: usize = 5;
 /// Room for the barriers of the ring and of the roles, and for words that the roles of a worker share.
-const BARRIER_BYTES: usize = 1024;
+const BARRIER_BYTES: usize = 2048;
 /// Most bytes of activations staged by a consumer; it goes through wider slices piece by piece.
 const MOST_STAGED: usize = 48 * 1024;
 /// Largest alignment of a region: nothing on the device asks for more.
 const MOST_ALIGN: usize = 1024;
 
-/// Lays out `available` bytes for `tasks` (each once); `activations` are the bytes of the largest slice that a task reads.
-pub(super) fn lay_out(tasks: &[&TaskDef], activations: usize, available: usize) -> Result<(Ring, Vec<Shared>), PlanError> {
-    let staged = activations.min(MOST_STAGED).next_multiple_of(128);
+/// Lays out `available` bytes for `tasks` (each once) on `rows` rows; `inputs` are those of the widest streamed weight.
+pub(super) fn lay_out(
+    tasks: &[&TaskDef],
+    rows: usize,
+    inputs: usize,
+    available: usize,
+) -> Result<(Ring, Vec<Shared>), PlanError> {
+    let staged = (inputs.div_ceil(PAGE_BYTES / UNIT_BYTES * 16) * staged_page(tasks, rows)).min(MOST_STAGED);
     for task in tasks {
         if let Some(region) = task.scratch.iter().find(|r| !r.align.is_power_of_two() || r.align > MOST_ALIGN) {
             return Err(PlanError::Align {
@@ -68,6 +75,15 @@ pub(super) fn lay_out(tasks: &[&TaskDef], activations: usize, available: usize) 
         }
     }
     Ok((ring, map))
+}
+
+/// Bytes of the inputs of one page: every warp stages its own share of the units, each row padded against bank conflicts.
+fn staged_page(tasks: &[&TaskDef], rows: usize) -> usize {
+    let groups = tasks.iter().flat_map(|task| task.roles).map(|role| role.groups as usize).max().unwrap_or(1);
+    let warps = groups * 4;
+    let units = (PAGE_BYTES / UNIT_BYTES).div_ceil(warps);
+    let padding = if rows > 1 { 16 } else { 0 };
+    (warps * rows * (units * 32 + padding)).next_multiple_of(128)
 }
 
 /// Where the scratch of the tasks begins.

@@ -49,7 +49,7 @@ impl Plan {
             graph.ops.iter().zip(&tiles).map(|(node, tiles)| streams(node, tiles, &weights)).collect::<Result<Vec<_>, _>>()?;
         let states = states(&graph, &options, pages)?;
         let bytes = tensor_bytes(&graph, &options)?;
-        let (ring, shared) = layout::lay_out(&tasks(&graph), widest(&graph, &bytes), options.shared_memory)?;
+        let (ring, shared) = layout::lay_out(&tasks(&graph), options.rows, widest(&streams, &weights), options.shared_memory)?;
 
         let readers = readers(&graph);
         let (tensors, buffers) = buffers::place(&graph, &Order::of(&graph, &waits), &bytes, &readers);
@@ -313,10 +313,9 @@ fn tasks(graph: &Graph) -> Vec<&'static TaskDef> {
     tasks
 }
 
-/// Bytes of the largest activation that is read beside a stream.
-fn widest(graph: &Graph, bytes: &[usize]) -> usize {
-    let streaming = graph.ops.iter().filter(|node| !node.task.streams.is_empty());
-    streaming.flat_map(Node::reads).map(|tensor| bytes[tensor]).max().unwrap_or(0)
+/// Inputs of the widest weight that is streamed; 0 if none is.
+fn widest(streams: &[Vec<(usize, usize)>], weights: &[Packed]) -> usize {
+    streams.iter().flatten().map(|(_, weight)| weights[*weight].cols).max().unwrap_or(0)
 }
 
 /// A queue with the triggers of one rank.

@@ -4,7 +4,7 @@
 constexpr uint32_t SPLITS = 8, WIDTH = 8, AT_ONCE = 2;
 constexpr uint32_t D = head_dim, GROUP = Q / KV, KV_HEADS = KV / head_dim;
 static_assert(D % 16 == 0 && D <= 256, "heads have up to 256 features, a multiple of 16");
-static_assert(GROUP >= 1 && GROUP <= 16, "up to 16 query heads share a key");
+static_assert(GROUP >= 1 && GROUP * D <= sizeof(q) / sizeof(float), "`q` holds the query heads that share a key");
 constexpr uint32_t LANES = D <= 16 ? 2 : D <= 32 ? 4 : D <= 64 ? 8 : D <= 128 ? 16 : 32;
 constexpr uint32_t TEAMS = 32 / LANES, KEYS = role_warps() * TEAMS;
 constexpr uint32_t BUFFERS = 2 * role_warps() * D <= sizeof(acc) / sizeof(float) ? 2 : 1;

@@ -30,7 +30,9 @@ pub(super) fn write(text: &mut String, plan: &Plan, task: &TaskDef, ops: &[usize
         let _ = writeln!(text, "    {member}");
     }
     text.push_str("    MPK_DEVICE Body(Worker& worker, const Packet& packet)\n        : Body(worker, packet, *packet.at<Block>(packet.block)) {}\n");
-    text.push_str("    MPK_DEVICE Body(Worker& worker, const Packet& packet, const Block& block)\n        : Consumer(worker, packet)");
+    text.push_str(
+        "    MPK_DEVICE Body(Worker& worker, const Packet& packet, const Block& block)\n        : Consumer(worker, packet)",
+    );
     for init in &members.inits {
         let _ = write!(text, ",\n          {init}");
     }
@@ -128,7 +130,10 @@ impl<'a> Members<'a> {
                     return Err(self.unknown(port, format!("is a state of {} dimensions", port.shape.len())));
                 }
                 let dims: Vec<String> = port.shape.iter().map(expr).collect();
-                self.member(format!("const State<{}> {name}", elem(port.elem)), format!("{name}(block.{name}, {})", dims.join(", ")));
+                self.member(
+                    format!("const State<{}> {name}", elem(port.elem)),
+                    format!("{name}(block.{name}, {})", dims.join(", ")),
+                );
             }
             PortKind::Rows => self.member(format!("const RowTable {name}"), format!("{name}(block.{name})")),
             PortKind::Param(ParamType::Rope) => {
@@ -148,10 +153,7 @@ impl<'a> Members<'a> {
         let full = format!("{}.{}", self.task.name, region.name);
         let place = self.plan.shared.iter().find(|shared| shared.name == full).ok_or(CodegenError::Region(full))?;
         let elem = cpp_elem(region.elem);
-        let init = format!(
-            "{}(*reinterpret_cast<{elem} (*)[{}]>(shared_memory + {}))",
-            region.name, region.len, place.offset
-        );
+        let init = format!("{}(*reinterpret_cast<{elem} (*)[{}]>(shared_memory + {}))", region.name, region.len, place.offset);
         self.member(format!("{elem} (&{})[{}]", region.name, region.len), init);
         Ok(())
     }

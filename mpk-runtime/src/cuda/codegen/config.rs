@@ -12,8 +12,10 @@ use crate::step::PAGE_POSITIONS;
 const SERVICE_REGISTERS: u32 = 56;
 /// Registers of a multiprocessor.
 const REGISTERS: u32 = 65_536;
-/// Packets that are brought into shared memory ahead of the consumers.
-const PACKETS: usize = 2;
+/// Packets that are brought into shared memory ahead of the consumers, if they fit.
+const MOST_PACKETS: usize = 4;
+/// Bytes of the words that the roles share beside the packets: barriers of up to 12 stages, and the rows of the step.
+const SHARED_WORDS: usize = 640;
 
 /// How a kernel is launched: one block on each multiprocessor, cooperatively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +33,7 @@ pub struct Launch {
 /// The launch and the text of the header.
 pub(super) fn config(plan: &Plan, variants: &Variants, packets: &PacketLayout) -> Result<(Launch, String), CodegenError> {
     let all = variants.tasks.iter().map(|task| groups(task)).max().unwrap_or(1);
-    for task in variants.tasks.iter().filter(|task| !task.streams.is_empty() && groups(task) < all) {
+    if let Some(task) = variants.tasks.iter().find(|task| !task.streams.is_empty() && groups(task) < all) {
         return Err(CodegenError::Groups { task: task.name.into(), groups: groups(task), all });
     }
     let region = |name: &str| plan.shared.iter().find(|region| region.name == name);
@@ -44,6 +46,7 @@ pub(super) fn config(plan: &Plan, variants: &Variants, packets: &PacketLayout) -
     let threads = (all + 1) * 128;
     // What the other warps give back is shared out; the unit of allocation is 8.
     let consumer_registers = ((REGISTERS - SERVICE_REGISTERS * 128) / (all * 128) / 8 * 8).min(240);
+    let ahead = (barriers.bytes.saturating_sub(SHARED_WORDS) / packets.bytes.max(1)).clamp(1, MOST_PACKETS);
     let slot_pages = plan.options.context.div_ceil(PAGE_POSITIONS);
 
     let constants: &[(&str, usize)] = &[
@@ -64,7 +67,7 @@ pub(super) fn config(plan: &Plan, variants: &Variants, packets: &PacketLayout) -
         ("BARRIERS_BYTES", barriers.bytes),
         ("STAGED_AT", staged.offset),
         ("WARP_STAGED", staged.bytes / warps / 16 * 16),
-        ("PACKETS", PACKETS),
+        ("PACKETS", ahead),
         ("PACKET_BYTES", packets.bytes),
         ("SLOTS", plan.options.slots),
         ("SLOT_PAGES", slot_pages),

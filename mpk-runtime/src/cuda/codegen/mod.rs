@@ -90,8 +90,7 @@ pub fn generate(plan: &Plan) -> Result<Source, CodegenError> {
     let (launch, config) = config::config(plan, &variants, &packets)?;
     let mut text = String::from("#include \"mpk/consumer.cuh\"\n\nnamespace mpk {\nnamespace tasks {\n");
     for (index, task) in variants.tasks.iter().enumerate() {
-        let ops: Vec<usize> =
-            (0..plan.graph.ops.len()).filter(|op| variants.list[variants.of_op[*op]].task == index).collect();
+        let ops: Vec<usize> = (0..plan.graph.ops.len()).filter(|op| variants.list[variants.of_op[*op]].task == index).collect();
         body::write(&mut text, plan, task, &ops)?;
     }
     text.push_str("}  // namespace tasks\n\n");
@@ -111,12 +110,9 @@ fn write_dispatch(text: &mut String, variants: &Variants, groups: u32) {
         let elems: Vec<&str> = variant.elems.iter().map(|elem| body::cpp_elem(*elem)).collect();
         let arguments = if elem_vars(task).is_empty() { String::new() } else { format!("<{}>", elems.join(", ")) };
         let own = super::variants::groups(task);
-        let guard = if own < groups { format!("if (threadIdx.x < {}) ", own * 128) } else { String::new() };
-        let _ = writeln!(
-            text,
-            "        case {index}: {guard}tasks::{}::Body{arguments}(worker, packet).run(); break;",
-            task.name
-        );
+        let guard = if own < groups { format!("if (thread() < {}) ", own * 128) } else { String::new() };
+        let _ =
+            writeln!(text, "        case {index}: {guard}tasks::{}::Body{arguments}(worker, packet).run(); break;", task.name);
     }
     text.push_str("    }\n}\n");
 }

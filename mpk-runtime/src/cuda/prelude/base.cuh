@@ -59,7 +59,14 @@ MPK_DEVICE uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 MPK_DEVICE float negative_infinity() { return __uint_as_float(0xff800000u); }
 constexpr uint32_t ALL_LANES = 0xffffffffu;
 
-MPK_DEVICE uint32_t lane() { return threadIdx.x % 32; }
+/// The thread in its block. Read anew at each use: what the bodies derive from it would else be kept in registers across all of them.
+MPK_DEVICE uint32_t thread() {
+    uint32_t t;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(t));
+    return t;
+}
+MPK_DEVICE uint32_t lane() { return thread() % 32; }
+MPK_DEVICE uint32_t warp() { return thread() / 32; }
 
 /// The sum over aligned runs of `LANES` lanes, the same in each of them; the order is that of a butterfly.
 template <int LANES> MPK_DEVICE float lane_sum(float v) {

@@ -31,13 +31,13 @@ template <uint32_t TASK_GROUPS> class Consumer {
     MPK_DEVICE Consumer(Worker& worker, const Packet& packet) : task{packet.first_tile, packet.tiles}, worker(worker), packet(packet) {}
 
     /// Thread, warp and their numbers over all groups of the task.
-    static MPK_DEVICE uint32_t role_thread() { return threadIdx.x; }
-    static MPK_DEVICE uint32_t role_warp() { return threadIdx.x / 32; }
+    static MPK_DEVICE uint32_t role_thread() { return thread(); }
+    static MPK_DEVICE uint32_t role_warp() { return warp(); }
     static MPK_DEVICE constexpr uint32_t role_threads() { return TASK_GROUPS * 128; }
     static MPK_DEVICE constexpr uint32_t role_warps() { return TASK_GROUPS * 4; }
 
     /// Joins the threads of this group.
-    static MPK_DEVICE void role_sync() { barrier(3 + threadIdx.x / 128, 128); }
+    static MPK_DEVICE void role_sync() { barrier(3 + thread() / 128, 128); }
     /// Joins all groups of the task.
     static MPK_DEVICE void groups_sync() {
         if (TASK_GROUPS == GROUPS) {
@@ -97,7 +97,7 @@ MPK_DEVICE void dispatch(Worker& worker, const Packet& packet);
 MPK_DEVICE void finish(Worker& worker, const Packet& packet) {
     // All stores of all threads come before the barrier, and the barrier before the release of one thread.
     consumers_sync();
-    if (threadIdx.x < 32) {
+    if (warp() == 0) {
         const Trigger* triggers = packet.at<Trigger>(packet.triggers);
         for (uint32_t i = lane(); i < packet.trigger_count; i += 32) {
             add_release(reinterpret_cast<uint32_t*>(triggers[i].counter), 1, triggers[i].scope);
@@ -112,7 +112,7 @@ MPK_DEVICE void finish(Worker& worker, const Packet& packet) {
 /// Waits for a step and copies its rows; false if there is none.
 MPK_DEVICE bool begin_step(const Params& params, uint32_t epoch) {
     Shared& s = shared();
-    if (threadIdx.x < 32) {
+    if (warp() == 0) {
         bool run = true;
         if (lane() == 0) {
             run = step_begins(params, epoch);

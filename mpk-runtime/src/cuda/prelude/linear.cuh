@@ -14,7 +14,9 @@ class Staged {
     MPK_DEVICE Staged(const bf16* x, uint32_t width, const Segment& segment)
         : x(x), width(width), rows(shared().record.count), stride(ROW_BYTES + (rows > 1 ? 16 : 0)), slot_bytes(rows * stride),
           per_strip(ceil_div(segment.strip_bytes, PAGE_BYTES)), left(per_strip * segment.strips),
-          region(shared_memory + STAGED_AT + threadIdx.x / 32 * WARP_STAGED) {
+          region(shared_memory + STAGED_AT + warp() * WARP_STAGED) {
+        const uint32_t token = smaller(lane() % 8 + lane() / 16 * 8, rows - 1);
+        offset = token * stride + lane() / 8 % 2 * 16;
         const uint32_t slots = WARP_STAGED / slot_bytes;
         resident = slots >= per_strip;
         depth = resident ? per_strip : slots;
@@ -44,8 +46,7 @@ class Staged {
 
     /// The B fragments of unit `i` of this warp's share: of tokens 0 to 7 in `b[0]` and `b[1]`, of the others after them.
     MPK_DEVICE void fragment(uint32_t i, uint32_t (&b)[4]) const {
-        const uint32_t token = smaller(lane() % 8 + lane() / 16 * 8, rows - 1);
-        const uint8_t* row = current + token * stride + i * 32 + lane() / 8 % 2 * 16;
+        const uint8_t* row = current + offset + i * 32;
         if (MAX_STEP_ROWS > 8 && rows > 8) {
             matrices(row, b[0], b[1], b[2], b[3]);
         } else {
@@ -61,7 +62,7 @@ class Staged {
     /// Starts the copies for one page as one group, empty after the last page so that groups can be counted.
     MPK_DEVICE void fill() {
         if (left > 0) {
-            const uint32_t first = (page * WARPS + threadIdx.x / 32) * WARP_UNITS * 16;
+            const uint32_t first = (page * WARPS + warp()) * WARP_UNITS * 16;
             uint8_t* slot = region + write * slot_bytes;
             for (uint32_t i = lane(); i < rows * CHUNKS; i += 32) {
                 const uint32_t t = i / CHUNKS, k = first + i % CHUNKS * 8;
@@ -94,6 +95,9 @@ class Staged {
     uint32_t width, rows, stride, slot_bytes, per_strip, left;
     uint8_t* region;
     const uint8_t* current = nullptr;
+    /// The row of a fragment that this lane addresses: lane `8 m + r` that of token `r`, in half `m % 2` of the inputs, and from 8
+    /// tokens on if `m / 2`.
+    uint32_t offset;
     uint32_t depth, ahead, page = 0, write = 0, read = 0;
     bool resident;
 };
@@ -149,7 +153,7 @@ class StripSum {
   private:
     MPK_DEVICE void write(Tile (&tiles)[2], uint32_t first) {
         const uint32_t width = MAX_STEP_ROWS > 8 && rows > 8 ? 256 : 128;
-        float* mine = current + threadIdx.x / 32 * width;
+        float* mine = current + warp() * width;
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             const uint32_t t = first + Tile::token(i);

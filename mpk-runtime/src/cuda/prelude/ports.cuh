@@ -108,12 +108,14 @@ template <class E> class Out {
     template <class V> MPK_DEVICE void store(uint32_t t, uint32_t n, V v) const {
         E* p = reinterpret_cast<E*>(base) + uint64_t(t) * width + n;
         const E e = Store<E>::of(v);
-        if (RANKS == 1 || ranks <= 1) {
-            *p = e;
-            return;
-        }
+        if constexpr (RANKS > 1) {
+            if (ranks > 1) {
 #pragma unroll 1
-        for (uint32_t r = 0; r < ranks; ++r) *reinterpret_cast<E*>(reinterpret_cast<uint8_t*>(p) + peers[r]) = e;
+                for (uint32_t r = 0; r < ranks; ++r) *reinterpret_cast<E*>(reinterpret_cast<uint8_t*>(p) + peers[r]) = e;
+                return;
+            }
+        }
+        *p = e;
     }
 
   private:

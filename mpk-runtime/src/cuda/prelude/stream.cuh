@@ -56,6 +56,7 @@ MPK_DEVICE void load_packets(const Params& params) {
 
 /// A page: units of 16 outputs × 16 inputs of one strip, one after the other over the inputs.
 struct Page {
+    /// This lane's part of the first unit.
     const uint8_t* data;
     /// The first output, and the place of the page in its strip.
     uint32_t row, index;
@@ -66,7 +67,7 @@ struct Page {
 
     /// This lane's 8 elements of a unit, as `mma.m16n8k16` takes them.
     MPK_DEVICE uint4 fragment(uint32_t unit) const {
-        return *reinterpret_cast<const uint4*>(data + unit * UNIT_BYTES + lane() * 16);
+        return *reinterpret_cast<const uint4*>(data + unit * UNIT_BYTES);
     }
 };
 
@@ -88,8 +89,8 @@ class Pages {
             const uint32_t at = index * PAGE_BYTES;
             const uint32_t units = smaller(PAGE_BYTES, pages.strip_bytes - at) / UNIT_BYTES;
             const uint32_t begin = smaller(warp() * WARP_UNITS, units);
-            return {page_at(stage), row,        index, begin, smaller(begin + WARP_UNITS, units),
-                    index == 0,     is_last()};
+            const uint32_t end = smaller(begin + WARP_UNITS, units);
+            return {page_at(stage) + lane() * 16, row, index, begin, end, index == 0, is_last()};
         }
         MPK_DEVICE void operator++() {
             // The lanes of the warp are done with the page before one of them says so.
@@ -106,7 +107,6 @@ class Pages {
         }
 
       private:
-        static MPK_DEVICE uint32_t warp() { return threadIdx.x / 32; }
         MPK_DEVICE bool is_last() const { return (index + 1) * PAGE_BYTES >= pages.strip_bytes; }
 
         Pages& pages;
