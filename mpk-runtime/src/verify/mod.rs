@@ -14,6 +14,8 @@ mod hazards;
 mod memory;
 #[cfg(test)]
 mod mutations;
+#[cfg(test)]
+mod oracle;
 mod simulate;
 mod slice;
 mod streams;
