@@ -7,8 +7,12 @@
 mod buffers;
 mod error;
 mod layout;
+mod picture;
 mod planner;
+mod report;
+mod sections;
 mod spread;
+mod svg;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tiles;
@@ -16,6 +20,7 @@ mod tiles;
 use serde::Serialize;
 
 pub use error::PlanError;
+pub(crate) use planner::check_options;
 pub use tiles::{STRIP_ROWS, Tiles, eval, symbols};
 
 use crate::graph::{Graph, OpId, TensorId};
@@ -227,10 +232,29 @@ pub enum PageSource {
     },
 }
 
+impl Buffer {
+    /// Where a copy begins: that of a source rank (0 in a buffer that no collective reads) in a step, in bytes.
+    pub fn offset(&self, source: usize, step: usize) -> usize {
+        (step % self.parity * self.sources + source) * self.bytes
+    }
+
+    /// Bytes of all copies.
+    pub fn total(&self) -> usize {
+        self.bytes * self.sources * self.parity
+    }
+}
+
+impl State {
+    /// Its size in bytes.
+    pub fn bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.elem.size()
+    }
+}
+
 impl Packed {
     /// Bytes of a strip of 16 rows of a weight in fragment order.
     pub fn strip_bytes(&self) -> usize {
-        self.cols.div_ceil(16) * 512
+        self.cols.div_ceil(16).saturating_mul(512)
     }
 }
 

@@ -122,7 +122,8 @@ impl Plan {
     }
 }
 
-fn check_options(graph: &Graph, options: &Options) -> Result<(), PlanError> {
+/// Checks that options and graph are within the bounds of a plan.
+pub(crate) fn check_options(graph: &Graph, options: &Options) -> Result<(), PlanError> {
     let limits = [
         ("workers", options.workers, 1, MOST_WORKERS, "give one worker for each SM of the device"),
         ("rows", options.rows, 1, 16, "a decode step has one row for each sequence, up to 16"),

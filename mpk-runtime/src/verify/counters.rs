@@ -1,5 +1,7 @@
 //! MPK-P0201: every wait counts exactly the triggers that arrive, and no op waits for itself through others.
 
+use std::borrow::Cow;
+
 use super::violation::{Code, Found};
 use super::{View, worker};
 use crate::graph::OpId;
@@ -19,8 +21,8 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     /// The triggers of a task of a queue on `rank`.
-    pub(super) fn of(&self, view: &View, share: &Share, rank: usize) -> Vec<Trigger> {
-        if self.sound[share.op] { share.triggers.clone() } else { meant(view, share.op, rank) }
+    pub(super) fn of<'a>(&self, view: &View, share: &'a Share, rank: usize) -> Cow<'a, [Trigger]> {
+        if self.sound[share.op] { Cow::Borrowed(&share.triggers) } else { Cow::Owned(meant(view, share.op, rank)) }
     }
 }
 

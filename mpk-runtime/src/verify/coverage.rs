@@ -107,7 +107,7 @@ fn outputs_meet(view: &View, op: OpId, rank: usize, shares: &[(usize, usize, usi
             );
             found.add(Code::P0203, Some(op), None, text);
         } else {
-            bytes += all.0.end * all.1.end * tensor.elem.size();
+            bytes += all.0.end.saturating_mul(all.1.end).saturating_mul(tensor.elem.size());
         }
     }
     bytes

@@ -3,7 +3,8 @@
 use super::View;
 use super::violation::{Code, Found};
 use crate::graph::NodeArg;
-use crate::plan::{PageSource, Plan, Shared};
+use crate::plan::{PageSource, Plan, Shared, check_options, eval, symbols};
+use crate::step::PAGE_POSITIONS;
 
 /// Checks that the parts of a plan belong together: all later checks index by them.
 pub(super) fn indices(plan: &Plan, found: &mut Found) {
@@ -25,6 +26,9 @@ pub(super) fn indices(plan: &Plan, found: &mut Found) {
         if has != wants {
             add(None, format!("it has {has} {what}, the graph {wants}"));
         }
+    }
+    if let Err(error) = check_options(graph, &plan.options) {
+        add(None, error.to_string().lines().next().unwrap_or_default().to_string());
     }
     if plan.ranks == 0 || plan.options.workers == 0 || plan.ranks.checked_mul(plan.options.workers) != Some(plan.queues.len()) {
         add(None, format!("{} queues for {} workers of {} ranks", plan.queues.len(), plan.options.workers, plan.ranks));
@@ -194,16 +198,32 @@ fn weights(plan: &Plan, found: &mut Found) {
 }
 
 fn states(plan: &Plan, found: &mut Found) {
+    let wanted = plan.options.context.div_ceil(PAGE_POSITIONS).saturating_mul(plan.options.slots);
+    if plan.pages < wanted {
+        let text = format!(
+            "the KV cache has {} pages, {} slots of {} positions fill {wanted}\non the GPU the last sequence would write over another\nhelp: plan for fewer slots or a shorter context",
+            plan.pages, plan.options.slots, plan.options.context
+        );
+        found.add(Code::P0204, None, None, text);
+    }
     for (op, node) in plan.graph.ops.iter().enumerate() {
         for (port, _) in node.args.iter().enumerate().filter(|(_, arg)| **arg == NodeArg::State) {
-            let count = plan.states.iter().filter(|s| (s.op, s.port) == (op, port)).count();
-            if count != 1 {
-                let text = format!(
-                    "{} has {count} states for its port `{}`\non the GPU it would write to no memory, or to that of another layer\nhelp: one state for each op and port",
-                    plan.ops[op].label, node.task.signature.ports[port].name
-                );
-                found.add(Code::P0204, Some(op), None, text);
-            }
+            let spec = &node.task.signature.ports[port];
+            let mut states = plan.states.iter().filter(|s| (s.op, s.port) == (op, port));
+            let shape: Option<Vec<usize>> = symbols(&plan.graph, op, &plan.options, plan.pages)
+                .ok()
+                .and_then(|symbols| spec.shape.iter().map(|dim| eval(dim, &symbols).ok()).collect());
+            let what = match (states.next(), states.next()) {
+                (Some(state), None) if Some(&state.shape) == shape.as_ref() => continue,
+                (Some(state), None) => format!("a state of {:?} for its port `{}` of {shape:?}", state.shape, spec.name),
+                (None, _) => format!("no state for its port `{}`", spec.name),
+                (Some(_), Some(_)) => format!("two states for its port `{}`", spec.name),
+            };
+            let text = format!(
+                "{} has {what}\non the GPU it would write beyond its memory, or to that of another layer\nhelp: one state for each op and port, of the shape in the signature",
+                plan.ops[op].label
+            );
+            found.add(Code::P0204, Some(op), None, text);
         }
     }
 }

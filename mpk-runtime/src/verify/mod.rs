@@ -9,6 +9,8 @@ mod boundary;
 mod counters;
 mod coverage;
 mod device;
+#[cfg(test)]
+mod fuzz;
 mod grid;
 mod hazards;
 mod memory;

@@ -257,7 +257,12 @@ fn p0204_buffers_and_indices() {
         *weight = usize::MAX;
     });
     p0204("packed as", |p| p.weights[0].bytes -= 512);
-    p0204("has 0 states for its port `kv`", |p| drop(p.states.pop()));
+    p0204("has no state for its port `kv`", |p| drop(p.states.pop()));
+    p0204("has a state of", |p| p.states[1].shape[0] -= 1);
+    p0204("the KV cache has 1 pages", |p| {
+        p.pages = 1;
+        p.states.iter_mut().for_each(|state| state.shape[0] = 1);
+    });
 }
 
 #[test]

@@ -135,7 +135,7 @@ impl Run<'_> {
         let cursor = &mut self.cursors[q];
         (cursor.task, cursor.waits, cursor.met) = (cursor.task + 1, 0, false);
         cursor.clock[q] += 1;
-        for trigger in self.arrivals.of(self.view, share, rank) {
+        for trigger in self.arrivals.of(self.view, share, rank).iter() {
             let place = self.place(step, trigger.counter, trigger.rank);
             let counter = &mut self.counters[place];
             counter.arrived += 1;
