@@ -257,13 +257,13 @@ impl Plan {
         y
     }
 
-    fn draw_ring<'a>(
+    fn draw_ring(
         &self,
         canvas: &mut Canvas,
         region: &Shared,
         (x, y, height): (f64, f64, f64),
         scale: f64,
-        labels: &mut Vec<(&'a str, String)>,
+        labels: &mut Vec<(&str, String)>,
     ) {
         const IN_FLIGHT: &str = "#5b8fcb";
         const REST: &str = "#a9c5e6";
