@@ -14,7 +14,7 @@ pub const ELEMS: [&str; 4] = ["bf16", "f32", "u32", "u64"];
 pub fn check(model: &Model, errors: &mut Errors) {
     dims(&model.dims, errors);
     let whole = errors.is_empty();
-    let values = model.lost.iter().collect();
+    let values = model.lost.iter().map(|name| Value { name, used: true }).collect();
     let mut checker = Checker { model, errors, whole, index: None, values, layers: 0, depth: 0 };
     if !checker.block(&model.body, false) {
         checker.no_value(model.name.span(), "a model without a value: its last statement gives what the model gives");
@@ -61,6 +61,12 @@ fn lone_name(expr: &Expr) -> Option<&Ident> {
     if let Expr::Path(path) = expr { path.path.get_ident() } else { None }
 }
 
+/// A value named by `let`.
+struct Value<'a> {
+    name: &'a Ident,
+    used: bool,
+}
+
 struct Checker<'a> {
     model: &'a Model,
     errors: &'a mut Errors,
@@ -69,7 +75,7 @@ struct Checker<'a> {
     /// The index of the layer around.
     index: Option<&'a Ident>,
     /// Named values in scope.
-    values: Vec<&'a Ident>,
+    values: Vec<Value<'a>>,
     layers: usize,
     /// Blocks around.
     depth: usize,
@@ -94,7 +100,18 @@ impl<'a> Checker<'a> {
             }
         }
         self.depth -= 1;
-        self.values.truncate(scope);
+        for value in self.values.split_off(scope) {
+            if !value.used && self.whole && !value.name.to_string().starts_with('_') {
+                let name = value.name;
+                self.errors.syntax(
+                    name.span(),
+                    format!(
+                        "nothing uses the value `{name}`\non the GPU its ops would run in every step, and what was to be added may be missing\n\
+                         help: use it, take the statement out, or name it `_{name}`"
+                    ),
+                );
+            }
+        }
         current
     }
 
@@ -120,12 +137,12 @@ impl<'a> Checker<'a> {
     fn let_(&mut self, stmt: &'a Let, current: bool) {
         self.chain(&stmt.chain, current);
         let last = stmt.chain.steps.last().unwrap_or(&stmt.chain.first);
-        let op = matches!(last, Item::Op(op) if self.value_of(op).is_none());
+        let op = matches!(last, Item::Op(op) if self.value_named(op).is_none());
         if stmt.tuple && (!op || (stmt.chain.steps.is_empty() && !stmt.chain.added.is_empty())) {
             let span = stmt.names.first().map_or(self.model.name.span(), Ident::span);
             self.errors.syntax(span, "several names need an op of several outputs at the end of the chain");
         }
-        self.values.extend(&stmt.names);
+        self.values.extend(stmt.names.iter().map(|name| Value { name, used: false }));
     }
 
     fn chain(&mut self, chain: &'a Chain, current: bool) -> bool {
@@ -143,7 +160,7 @@ impl<'a> Checker<'a> {
     fn item(&mut self, item: &'a Item, current: bool, first: bool) -> bool {
         match item {
             Item::Op(op) => {
-                let value = self.value_of(op);
+                let value = self.value_named(op);
                 if let (Some(value), false) = (value, first) {
                     self.errors.syntax(
                         op.name.span(),
@@ -243,7 +260,7 @@ impl<'a> Checker<'a> {
 
     /// A lone name at the beginning of a chain that is nearly that of a value. Short names of ops are like many others.
     fn maybe_a_typo(&mut self, op: &Op) {
-        let names: Vec<String> = self.values.iter().map(ToString::to_string).collect();
+        let names = self.value_names();
         if let Some(near) = closest(&op.name.to_string(), names.iter().map(String::as_str))
             && op.path.get_ident().is_some_and(|name| name.to_string().len() > 3)
         {
@@ -256,15 +273,20 @@ impl<'a> Checker<'a> {
     }
 
     fn argument(&mut self, expr: &Expr) {
-        let is_value = |name: &Ident| self.values.contains(&name);
-        if !matches!(plain(expr, is_value, |name| self.is_dim(name)), Plain::Rust) {
-            return;
+        let is_value = |name: &Ident| self.values.iter().any(|v| v.name == name);
+        match plain(expr, is_value, |name| self.is_dim(name)) {
+            Plain::Value(name) => {
+                self.use_value(name);
+                return;
+            }
+            Plain::Dim(_) | Plain::Elem(_) => return,
+            Plain::Rust => {}
         }
         if let Some(name) = lone_name(expr)
             && name.to_string().starts_with(char::is_lowercase)
             && !self.known(Vec::new()).has(name)
         {
-            let names: Vec<String> = self.values.iter().map(ToString::to_string).collect();
+            let names = self.value_names();
             let help = match closest(&name.to_string(), names.iter().map(String::as_str)) {
                 Some(near) => format!("help: there is `{near}`"),
                 None => format!("help: name it first, `let {name} = …;`"),
@@ -340,10 +362,20 @@ impl<'a> Checker<'a> {
         self.model.dims.iter().any(|d| d.name == *name)
     }
 
-    /// The value that an op without arguments is the name of.
-    fn value_of(&self, op: &Op) -> Option<&'a Ident> {
+    /// The value that an op without arguments is the name of; it is then used.
+    fn value_named(&mut self, op: &Op) -> Option<&'a Ident> {
         let name = op.path.get_ident().filter(|_| !op.called)?;
-        self.values.iter().copied().find(|v| *v == name)
+        self.use_value(name)
+    }
+
+    fn use_value(&mut self, name: &Ident) -> Option<&'a Ident> {
+        let value = self.values.iter_mut().rev().find(|v| v.name == name)?;
+        value.used = true;
+        Some(value.name)
+    }
+
+    fn value_names(&self) -> Vec<String> {
+        self.values.iter().map(|v| v.name.to_string()).collect()
     }
 }
 

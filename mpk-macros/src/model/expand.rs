@@ -203,11 +203,7 @@ impl<'a> Expand<'a> {
             vec![self.chain(&stmt.chain, current, out)?]
         };
         for (name, value) in stmt.names.iter().zip(values) {
-            // A variable of its own, so that rustc warns of a value that nothing uses.
-            let var = Ident::new(&format!("value_{name}"), Span::mixed_site().located_at(name.span()));
-            let made = &value.var;
-            out.extend(quote!(let #var = #made;));
-            self.values.push((name, Val { var, ..value }));
+            self.values.push((name, value));
         }
         Some(())
     }

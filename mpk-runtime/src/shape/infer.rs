@@ -76,12 +76,6 @@ pub const fn infer(op: &OpDef, args: &Args) -> Inference {
     result
 }
 
-/// Fails const evaluation with the first error of [`infer`], at the caller.
-#[track_caller]
-pub const fn check(op: &OpDef, args: &Args) {
-    infer(op, args).check();
-}
-
 const fn has_weight(signature: &Signature) -> bool {
     let mut p = 0;
     while p < signature.ports.len() {

@@ -17,6 +17,6 @@ pub use args::{Arg, Args, Named, Shard};
 pub use bindings::{Bindings, binds};
 pub use dim::Dim;
 pub use edge::{Edge, Elem, Parts, Place};
-pub use infer::{Inference, check, infer, infer_task};
+pub use infer::{Inference, infer, infer_task};
 pub use signature::{Collective, ElemSpec, Expr, ParamType, Port, PortKind, Signature, Tiles};
 pub use text::{Text, same};

@@ -13,10 +13,11 @@ mpk_runtime::model! {
         residual { linear_v3(a: [H, H]) }
         layer layers[i in 0..cfg.num_hidden_layers] {
             layer inner[j in 0..2] { rmsnorm(c: [H]) }
-            residual { let unused = rmsnorm(d: [H]); }
+            residual { let _unused = rmsnorm(d: [H]); }
         }
         if let Some(x) = cfg.head_dim { rmsnorm(h: [H]) }
         let (a, b) = a + b;
+        let s = linear_v3(s: [H, H]);
         match cfg.head_dim {}
         extra "";
     }
