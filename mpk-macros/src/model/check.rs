@@ -87,11 +87,25 @@ impl<'a> Checker<'a> {
         let scope = self.values.len();
         self.depth += 1;
         let mut current = current;
+        // The last statement whose value nothing has taken yet.
+        let mut idle: Option<&Chain> = None;
         for stmt in &block.stmts {
             match stmt {
-                Stmt::Chain(chain) => current = self.chain(chain, current),
-                Stmt::Let(stmt) => self.let_(stmt, current),
-                Stmt::Layer(layer) => self.layer(layer, current),
+                Stmt::Chain(chain) => {
+                    if let (Some(idle), false) = (idle, self.takes_current(chain)) {
+                        self.goes_nowhere(idle);
+                    }
+                    current = self.chain(chain, current);
+                    idle = Some(chain);
+                }
+                Stmt::Let(stmt) => {
+                    idle = idle.filter(|_| !self.takes_current(&stmt.chain));
+                    self.let_(stmt, current);
+                }
+                Stmt::Layer(layer) => {
+                    idle = None;
+                    self.layer(layer, current);
+                }
                 Stmt::Extra(names) => {
                     for name in names.iter().filter(|n| n.value().is_empty()) {
                         self.errors.syntax(name.span(), "an empty name");
@@ -106,13 +120,37 @@ impl<'a> Checker<'a> {
                 self.errors.syntax(
                     name.span(),
                     format!(
-                        "nothing uses the value `{name}`\non the GPU its ops would run in every step, and what was to be added may be missing\n\
+                        "nothing uses the value `{name}`\non the GPU: its ops would run in every step, and what was to be added may be missing\n\
                          help: use it, take the statement out, or name it `_{name}`"
                     ),
                 );
             }
         }
         current
+    }
+
+    /// Whether a chain begins with the value of the statement before.
+    fn takes_current(&self, chain: &Chain) -> bool {
+        let takes = |item: &Item| match item {
+            Item::Op(op) => op.called || !op.path.get_ident().is_some_and(|name| self.values.iter().any(|v| v.name == name)),
+            Item::Group(chain) => self.takes_current(chain),
+            Item::Residual(..) | Item::If(_) | Item::Match(_) => true,
+        };
+        takes(&chain.first) || chain.added.iter().any(|(_, item)| takes(item))
+    }
+
+    fn goes_nowhere(&mut self, chain: &Chain) {
+        let at = match chain.steps.last().unwrap_or(&chain.first) {
+            Item::Op(op) => op.name.span(),
+            Item::Residual(keyword, _) | Item::If(If { keyword, .. }) | Item::Match(Match { keyword, .. }) => *keyword,
+            Item::Group(chain) => return self.goes_nowhere(chain),
+        };
+        self.no_value(
+            at,
+            "the value of this statement goes nowhere: the next one begins with another\n\
+             on the GPU: its ops would run in every step, and what was to be added may be missing\n\
+             help: name it with `let`, or take the statement out",
+        );
     }
 
     fn layer(&mut self, layer: &'a Layer, current: bool) {
@@ -141,6 +179,7 @@ impl<'a> Checker<'a> {
         if stmt.tuple && (!op || (stmt.chain.steps.is_empty() && !stmt.chain.added.is_empty())) {
             let span = stmt.names.first().map_or(self.model.name.span(), Ident::span);
             self.errors.syntax(span, "several names need an op of several outputs at the end of the chain");
+            return self.values.extend(stmt.names.iter().map(|name| Value { name, used: true }));
         }
         self.values.extend(stmt.names.iter().map(|name| Value { name, used: false }));
     }

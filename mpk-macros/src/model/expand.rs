@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 use super::ast::{Block, Chain, If, Item, Layer, Let, Match, Model, Otherwise, Stmt};
+use super::op::Chained;
 use super::poly::dim_const;
 
 /// Writes a model that has been checked; `None` if a chain has no value, which the check excludes.
@@ -221,7 +222,7 @@ impl<'a> Expand<'a> {
             value = self.add(*plus, &value, &other, out);
         }
         for step in steps {
-            value = self.item(step, Some(&value), out)?;
+            value = self.step(step, &value, out)?;
         }
         Some(value)
     }
@@ -229,10 +230,19 @@ impl<'a> Expand<'a> {
     /// Writes a chain that ends in an op of `count` outputs and gives them all.
     fn outputs(&mut self, chain: &'a Chain, count: usize, current: Option<&Val>, out: &mut TokenStream) -> Option<Vec<Val>> {
         let (last, before) = match chain.steps.split_last() {
-            Some((last, steps)) => (last, self.steps(chain, steps, current, out)),
-            None => (&chain.first, current.cloned()),
+            Some((last, steps)) => (last, Some(self.steps(chain, steps, current, out)?)),
+            None => (&chain.first, None),
         };
-        if let Item::Op(op) = last { Some(self.op(op, before.as_ref(), Some(count), out)) } else { None }
+        let chained = before.as_ref().map_or(Chained::Start(current), Chained::Arrow);
+        if let Item::Op(op) = last { Some(self.op(op, chained, Some(count), out)) } else { None }
+    }
+
+    /// Writes what `->` leads into.
+    fn step(&mut self, item: &'a Item, current: &Val, out: &mut TokenStream) -> Option<Val> {
+        if let Item::Op(op) = item {
+            return self.op(op, Chained::Arrow(current), None, out).into_iter().next();
+        }
+        self.item(item, Some(current), out)
     }
 
     fn item(&mut self, item: &'a Item, current: Option<&Val>, out: &mut TokenStream) -> Option<Val> {
@@ -241,7 +251,7 @@ impl<'a> Expand<'a> {
                 let value = op.path.get_ident().filter(|_| !op.called).and_then(|name| self.value(name));
                 match value {
                     Some(value) => Some(value.clone()),
-                    None => self.op(op, current, None, out).into_iter().next(),
+                    None => self.op(op, Chained::Start(current), None, out).into_iter().next(),
                 }
             }
             Item::Residual(keyword, block) => {

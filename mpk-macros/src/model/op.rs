@@ -28,9 +28,18 @@ impl Args {
     }
 }
 
+/// The value that flows into an op.
+#[derive(Clone, Copy)]
+pub(super) enum Chained<'v> {
+    /// Written as `->`: the op must take it.
+    Arrow(&'v Val),
+    /// The current value at the beginning of a statement, if there is one: the op may leave it.
+    Start(Option<&'v Val>),
+}
+
 impl Expand<'_> {
     /// Writes an op and gives its values: the first, or all `count`.
-    pub(super) fn op(&mut self, op: &Op, chained: Option<&Val>, count: Option<usize>, out: &mut TokenStream) -> Vec<Val> {
+    pub(super) fn op(&mut self, op: &Op, chained: Chained, count: Option<usize>, out: &mut TokenStream) -> Vec<Val> {
         let mut args = Args { symbolic: Vec::new(), numeric: Vec::new() };
         if let Some(weight) = &op.weight {
             self.weight("", weight, &mut args);
@@ -47,7 +56,7 @@ impl Expand<'_> {
         let mut args = Args { symbolic: Vec::new(), numeric: Vec::new() };
         self.given_value("r", other, &mut args);
         let add = Ident::new("add", at);
-        let mut values = self.call(quote!(#add), at, Some(chained), &args, Shard::None, None, out);
+        let mut values = self.call(quote!(#add), at, Chained::Arrow(chained), &args, Shard::None, None, out);
         values.pop().unwrap_or_else(|| chained.clone())
     }
 
@@ -56,7 +65,7 @@ impl Expand<'_> {
         &mut self,
         path: TokenStream,
         at: Span,
-        chained: Option<&Val>,
+        chained: Chained,
         args: &Args,
         shard: Shard,
         count: Option<usize>,
@@ -70,7 +79,11 @@ impl Expand<'_> {
             Shard::Column => quote!(::mpk_runtime::shape::Shard::Column),
             Shard::Row => quote!(::mpk_runtime::shape::Shard::Row),
         };
-        let (from, edge, var) = match chained {
+        let value = match chained {
+            Chained::Arrow(value) => Some(value),
+            Chained::Start(value) => value,
+        };
+        let (from, edge, var) = match value {
             None => (quote!(""), quote!(::core::option::Option::None), quote!(::core::option::Option::None)),
             Some(Val { edge, from, var }) => {
                 (quote!(#from), quote!(::core::option::Option::Some(#edge)), quote!(::core::option::Option::Some(#var)))
@@ -89,6 +102,10 @@ impl Expand<'_> {
             );
             const _: () = #check;
         });
+        if let Chained::Arrow(_) = chained {
+            let check = quote_spanned!(at=> ::mpk_runtime::shape::check_taken(#def.name, #from, &#gives));
+            self.items.extend(quote!(const _: () = #check;));
+        }
         if let Some(count) = count {
             let check = quote_spanned!(at=> ::mpk_runtime::shape::check_outs(#def.name, &#gives, #count));
             self.items.extend(quote!(const _: () = #check;));

@@ -128,6 +128,15 @@ pub const fn check_end(from: &str, end: &Edge) {
     panic!("{}", Text::new().str("MPK-E0150: the model ends with a value of ").str(from).str(said).as_str());
 }
 
+/// Fails const evaluation, at the caller, if the value that `->` leads into an op found no port there.
+#[track_caller]
+pub const fn check_taken(op: &str, from: &str, given: &Inference) {
+    if !given.taken {
+        let text = Text::new().str("MPK-E0140: no port of ").str(op).str(" is left for the value of ").str(from);
+        panic!("{}", text.str("\non the GPU the value would be dropped without a word\nhelp: give one value less by name, or begin a new statement").as_str());
+    }
+}
+
 /// Fails const evaluation, at the caller, if an op does not give as many values as `let` names.
 #[track_caller]
 pub const fn check_outs(op: &str, given: &Inference, named: usize) {

@@ -93,21 +93,20 @@ impl Dim {
         sum
     }
 
-    /// `self / other`, if `other` is one monomial that divides every term; `None` if it is known not to divide.
+    /// `self / other`; `None` if the polynomials are known not to divide.
     pub const fn div(self, other: Dim) -> Option<Dim> {
-        if self.opaque || other.opaque || other.len != 1 {
+        if self.opaque || other.opaque || other.len == 0 {
             return Some(Dim::OPAQUE);
         }
-        let mut quotient = Dim::ZERO;
-        let mut i = 0;
-        while i < self.len {
-            match divide(self.terms[i], other.terms[0]) {
-                Some(term) => quotient = quotient.plus_term(term),
-                None => return None,
-            }
-            i += 1;
+        // Long division: terms are sorted by degree and then by name, so that each round takes the first one away.
+        let (mut quotient, mut rest) = (Dim::ZERO, self);
+        while rest.len > 0 {
+            let Some(term) = divide(rest.terms[0], other.terms[0]) else { return None };
+            let part = Dim::ZERO.plus_term(term);
+            quotient = quotient.add(part);
+            rest = rest.add(part.mul(other).mul(Dim::num(-1)));
         }
-        Some(quotient)
+        Some(if rest.opaque { Dim::OPAQUE } else { quotient })
     }
 
     /// `self / other` rounded up. Known by value only; of symbols it is opaque unless it divides.
@@ -299,6 +298,8 @@ mod tests {
     fn division_is_exact_or_refused() {
         assert!(N.mul(D).mul(Dim::num(6)).div(D.mul(Dim::num(2))).is_some_and(|q| q.same(&N.mul(Dim::num(3)))));
         assert!(H.div(D).is_none());
+        assert!(N.mul(D).add(N.mul(H)).div(D.add(H)).is_some_and(|q| q.same(&N) && !q.is_opaque()));
+        assert!(N.mul(D).add(H).div(D.add(H)).is_none() && H.div(Dim::ZERO).is_some_and(|q| q.is_opaque()));
         assert!(H.mul(Dim::num(3)).div(Dim::num(2)).is_none());
         assert_eq!(Dim::num(40).div_ceil(Dim::num(16)).value(), Some(3));
         assert!(H.div_ceil(Dim::num(512)).is_opaque());

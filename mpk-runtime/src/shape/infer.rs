@@ -22,6 +22,8 @@ pub struct Inference {
     pub len: usize,
     /// The symbols of its last task.
     pub bindings: Bindings,
+    /// Whether the chained value, if there is one, found a port.
+    pub taken: bool,
     /// The first thing that is wrong.
     pub error: Option<Text>,
 }
@@ -58,8 +60,9 @@ pub const fn infer(op: &OpDef, args: &Args) -> Inference {
     let mut error = unknown_argument(op, args);
     let mut stage_args = *args;
     let mut i = 0;
-    let mut result = Inference { outs: [Edge::UNKNOWN; OUTS], len: 1, bindings: Bindings::NEW, error: None };
+    let mut result = Inference { outs: [Edge::UNKNOWN; OUTS], len: 1, bindings: Bindings::NEW, taken: true, error: None };
     let mut weight_taken = false;
+    let mut taken = true;
     while i < op.stages.len() {
         let signature = &op.stages[i].signature;
         let last = i + 1 == op.stages.len();
@@ -68,10 +71,15 @@ pub const fn infer(op: &OpDef, args: &Args) -> Inference {
         if error.is_none() {
             error = result.error;
         }
+        // The tasks after the first take what flows within the op.
+        if i == 0 {
+            taken = result.taken;
+        }
         stage_args.from = signature.name;
         stage_args.chained = Some(result.out());
         i += 1;
     }
+    result.taken = taken;
     result.error = error;
     result
 }
@@ -122,7 +130,7 @@ const fn unknown_argument(op: &OpDef, args: &Args) -> Option<Text> {
 
 /// Binds the arguments to one task. The tasks of a composite share their symbols: `before` has those of the task before.
 pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: bool, before: Bindings) -> Inference {
-    let mut done = Inference { outs: [Edge::UNKNOWN; OUTS], len: 0, bindings: Bindings::NEW, error: None };
+    let mut done = Inference { outs: [Edge::UNKNOWN; OUTS], len: 0, bindings: Bindings::NEW, taken: true, error: None };
     if sig.broken {
         done.len = OUTS;
         return done;
@@ -286,6 +294,7 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
         }
         p += 1;
     }
+    done.taken = chained.is_none();
     if sig.collective.is_some() {
         place = Place::Replicated;
     }

@@ -12,7 +12,7 @@ mod place;
 mod signature;
 mod text;
 
-pub use agree::{Meet, check_alike, check_end, check_meet, check_outs};
+pub use agree::{Meet, check_alike, check_end, check_meet, check_outs, check_taken};
 pub use args::{Arg, Args, Named, Shard};
 pub use bindings::{Bindings, binds};
 pub use dim::Dim;

@@ -1,4 +1,4 @@
-//! An argument that no port takes.
+//! Arguments that no port takes: one by name, and one by `->`.
 
 #[path = "../../model_ops.rs"]
 mod ops;
@@ -10,7 +10,8 @@ mpk_runtime::model! {
     pub model Tiny(cfg: Config) {
         dims { H = hidden_size, I = intermediate_size, V = vocab_size, Q = num_attention_heads * head_dim }
 
-        embedding(model.embed_tokens: [V, H]) -> rmsnorm(model.norm: [H], eps = cfg.rms_norm_eps, epsilon = cfg.rms_norm_eps);
+        embedding(model.embed_tokens: [V, H]) -> rmsnorm(model.norm: [H], eps = cfg.rms_norm_eps, epsilon = cfg.rms_norm_eps)
+        -> embedding(other: [V, H]);
     }
 }
 

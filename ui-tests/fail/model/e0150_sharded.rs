@@ -12,8 +12,9 @@ mpk_runtime::model! {
 
         embedding(model.embed_tokens: [V, H]);
         let up = linear_v3(up: [H, H], shard = column);
-        up -> rmsnorm(norm: [H], eps = cfg.rms_norm_eps);
-        up -> linear_v3(again: [H, H], shard = column);
+        let _a = up -> rmsnorm(norm: [H], eps = cfg.rms_norm_eps);
+        let _b = up -> linear_v3(again: [H, H], shard = column);
+        up;
         if cfg.head_dim > 64 { linear_v3(half: [H, H], shard = none) } else { linear_v3(other: [H, H], shard = column) }
     }
 }

@@ -18,6 +18,9 @@ mpk_runtime::model! {
         if let Some(x) = cfg.head_dim { rmsnorm(h: [H]) }
         let (a, b) = a + b;
         let s = linear_v3(s: [H, H]);
+        let t = linear_v3(t: [H, H]);
+        t -> linear_v3(u: [H, H]);
+        t + t;
         match cfg.head_dim {}
         extra "";
     }
