@@ -47,13 +47,16 @@ pub(super) fn place(graph: &Graph, order: &Order, bytes: &[usize], readers: &[Ve
     // The tensor that each buffer holds last; `None` if it may not be used again.
     let mut last: Vec<Option<TensorId>> = Vec::new();
     let mut places = vec![0; graph.tensors.len()];
+    let logits = graph.logits();
     for (op, node) in graph.ops.iter().enumerate() {
         for tensor in node.writes() {
             let collected = graph.ranks > 1 && graph.tensors[tensor].collected.is_some();
             let sources = if collected { graph.ranks } else { 1 };
             let before = if collected { &order.all[op] } else { &order.own[op] };
-            // The host and the next step read the output of the model: nothing else may lie there.
+            // The host and the next step read the output of the model: nothing else may lie there. The logits are read at
+            // the end of the step: nothing may come after them.
             let alone = tensor == graph.output;
+            let kept = alone || logits == Some(tensor);
             let free = |b: &BufferId| {
                 let Some(held) = last[*b].filter(|_| !alone) else { return false };
                 buffers[*b].sources == sources
@@ -71,7 +74,7 @@ pub(super) fn place(graph: &Graph, order: &Order, bytes: &[usize], readers: &[Ve
                 buffers.len() - 1
             });
             buffers[buffer].bytes = buffers[buffer].bytes.max(bytes[tensor]);
-            last[buffer] = (!alone).then_some(tensor);
+            last[buffer] = (!kept).then_some(tensor);
             places[tensor] = buffer;
         }
     }

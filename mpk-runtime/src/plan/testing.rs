@@ -280,7 +280,7 @@ fn build(size: Size, layers: Option<std::ops::Range<usize>>) -> Result<Graph, Gr
     let n = m.norm(x, "norm".into(), h);
     let head = ("", Input::Weight(w("head".into(), [vocab, h])));
     let logits = m.op(&LINEAR, Some(n), vec![head, ("y", Input::Elem(Elem::F32))], Shard::Column);
-    let best = m.op(&ARGMAX_PARTIAL, Some(logits), vec![], Shard::None);
-    let token = m.op(&ARGMAX_REDUCE, Some(best), vec![], Shard::None);
+    let argmax = OpDef { name: "argmax", stages: &[&ARGMAX_PARTIAL, &ARGMAX_REDUCE] };
+    let token = m.0.op(argmax, OpCall { chained: Some(logits), named: vec![], shard: Shard::None })?;
     Ok(builder.finish(token))
 }

@@ -163,15 +163,23 @@ fn buffers(view: &View, found: &mut Found) {
             add(format!("comes from {sources} ranks, buffer {id} has room for {}", buffer.sources));
         }
     }
-    // Between two steps the host and the first ops read it.
-    let output = plan.graph.output;
-    if let Some(other) = (0..plan.tensors.len()).find(|t| *t != output && plan.tensors[*t] == plan.tensors[output]) {
-        let writer = plan.graph.tensors[other].writer;
+    // Between two steps the host and the first ops read the output, and the host the logits.
+    let (output, logits) = (plan.graph.output, plan.graph.logits());
+    let writer = |t: usize| plan.graph.tensors[t].writer;
+    for other in 0..plan.tensors.len() {
+        let shares = |t: usize| other != t && plan.tensors[other] == plan.tensors[t];
+        let what = if shares(output) {
+            "output"
+        } else if logits.is_some_and(|t| shares(t) && writer(other) > writer(t)) {
+            "logits"
+        } else {
+            continue;
+        };
         let text = format!(
-            "{} writes to the buffer of the model's output\non the GPU the next step would overwrite it before it is read\nhelp: give the output a buffer of its own",
-            view.label(writer)
+            "{} writes to the buffer of the model's {what}\non the GPU it would overwrite them before they are read at the end of the step\nhelp: give it another buffer",
+            view.label(writer(other))
         );
-        found.add(Code::P0203, Some(writer), None, text);
+        found.add(Code::P0203, Some(writer(other)), None, text);
     }
 }
 

@@ -224,6 +224,10 @@ fn p0203_overwrites() {
         p.buffers[p.tensors[p.graph.output]].bytes = 1 << 20;
         p.tensors[embedding] = p.tensors[p.graph.output];
     });
+    refused(SMALL, Code::P0203, "the buffer of the model's logits", |p| {
+        let partial = p.graph.ops[op(p, "argmax_partial")].writes().next().unwrap();
+        p.tensors[partial] = p.tensors[p.graph.logits().unwrap()];
+    });
 }
 
 #[test]
