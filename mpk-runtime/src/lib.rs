@@ -5,6 +5,7 @@
 // Tasks may be defined in this crate too: the macros name everything by `::mpk_runtime`.
 extern crate self as mpk_runtime;
 
+pub mod check;
 pub mod cuda;
 pub mod engine;
 pub mod goldens;

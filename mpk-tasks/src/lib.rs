@@ -1,10 +1,13 @@
-//! The tasks of the dense decoder families: one folder a task, holding its declaration, its Rust reference and its CUDA C++.
+//! The tasks of the dense decoder families: one folder a task, holding its declaration, its Rust reference, its CUDA C++
+//! and its check against a definition.
 //!
 //! A new task is a folder here and a line in the table below.
 
+use mpk_runtime::check::Check;
+use mpk_runtime::task::Op;
 use mpk_runtime::{op, task_table};
 
-/// Declares the modules, the names and the registration table of all tasks from one list.
+/// Declares the modules, the names, the registration table and the checks of all tasks from one list.
 macro_rules! tasks {
     ($($name:ident),* $(,)?) => {
         #[path = "."]
@@ -13,8 +16,11 @@ macro_rules! tasks {
         }
         $(pub use tasks::$name::$name;)*
 
-        /// Every task of this crate, for listing, verification and peepholes.
+        /// Every task of this crate, for listing and peepholes.
         pub static TASKS: &[&mpk_runtime::task::TaskDef] = task_table! { $($name),* };
+
+        /// How each of them is checked.
+        pub static CHECKS: &[Check] = &[$(Check { op: <$name as Op>::DEF, cases: tasks::$name::check::cases }),*];
     };
 }
 

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use examples::RunArgs;
+use mpk_runtime::check;
 use mpk_runtime::engine::Engine;
 use mpk_runtime::goldens::{Comparison, Goldens};
 
-/// Compare a model with reference outputs.
+/// Compare a model with reference outputs, or every task with its definition.
 #[derive(Parser)]
 #[command(version)]
 struct Args {
@@ -19,6 +20,9 @@ struct Args {
     /// Reference outputs [default: goldens.json beside the model]; `logits.safetensors` beside them holds whole logits
     #[arg(long, value_name = "FILE")]
     goldens: Option<PathBuf>,
+    /// Check every task against a computation of its definition instead
+    #[arg(long, conflicts_with_all = ["model", "goldens", "ranks", "chain"])]
+    tasks: bool,
     #[command(flatten)]
     run: RunArgs,
     /// Print one JSON object instead of text
@@ -31,6 +35,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
+    if args.tasks {
+        return tasks(args);
+    }
     let dir = args.model.clone().unwrap_or_else(examples::tiny_model);
     let file = args.goldens.clone().unwrap_or_else(|| dir.join("goldens.json"));
     let goldens = Goldens::open(&file)?;
@@ -46,6 +53,16 @@ fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
         print_text(&goldens.model, &comparison);
     }
     Ok(if comparison.pass { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn tasks(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
+    let report = check::run(mpk_tasks::CHECKS, check::start(args.run.options().backend)?);
+    if args.json {
+        println!("{}", serde_json::to_string(&report)?);
+    } else {
+        println!("{report}");
+    }
+    Ok(if report.pass { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn print_text(model: &str, c: &Comparison) {

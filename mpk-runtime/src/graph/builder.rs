@@ -75,6 +75,12 @@ macro_rules! from_number {
 from_number!(F32 as f32: f32, f64);
 from_number!(U32 as u32: u32, usize, u64);
 
+impl From<Elem> for Input {
+    fn from(elem: Elem) -> Input {
+        Input::Elem(elem)
+    }
+}
+
 impl From<Rope> for Input {
     fn from(rope: Rope) -> Input {
         Input::Rope(rope)
@@ -193,12 +199,16 @@ impl Builder {
     /// # Errors
     /// See [`GraphError`].
     pub fn ops(&mut self, op: OpDef, call: OpCall) -> Result<Vec<Value>, GraphError> {
+        self.chain(op, call, Bindings::NEW)
+    }
+
+    /// Adds the tasks of an op, which start from these symbols.
+    fn chain(&mut self, op: OpDef, call: OpCall, mut bindings: Bindings) -> Result<Vec<Value>, GraphError> {
         // On one rank nothing is split: every value is complete, which `model!` has checked for any number of ranks.
         let shard = if self.graph.ranks == 1 { Shard::None } else { call.shard };
         let mut call = OpCall { named: self.shard_weights(op, call.named, shard)?, shard, ..call };
         let mut outs = Vec::new();
         let mut weight_taken = false;
-        let mut bindings = Bindings::NEW;
         for (i, task) in op.stages.iter().enumerate() {
             let stage = Stage { last: i + 1 == op.stages.len(), weight_taken, bindings };
             (outs, bindings) = self.task(op, task, &call, stage)?;
@@ -206,6 +216,14 @@ impl Builder {
             call.chained = outs.first().copied();
         }
         Ok(outs)
+    }
+
+    /// Adds an op by itself that a model has inside of a composite; `before` are the symbols that the tasks before it bind there.
+    ///
+    /// # Errors
+    /// See [`GraphError`].
+    pub fn stage(&mut self, op: OpDef, call: OpCall, before: &[(&'static str, usize)]) -> Result<Vec<Value>, GraphError> {
+        self.chain(op, call, Bindings::of(before))
     }
 
     /// Adds one task whose weights are already split, as a peephole does; its outputs.

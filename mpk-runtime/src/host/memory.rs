@@ -26,9 +26,9 @@ impl Block {
         unsafe { Area::new(self.words.cast(), self.len * 8) }
     }
 
-    fn fill(&mut self, word: u64) {
+    fn words_mut(&mut self) -> &mut [u64] {
         // SAFETY: as above; `&mut self` says that no area is in use.
-        unsafe { std::slice::from_raw_parts_mut(self.words, self.len) }.fill(word);
+        unsafe { std::slice::from_raw_parts_mut(self.words, self.len) }
     }
 }
 
@@ -74,10 +74,17 @@ impl Memory {
         self.states[rank][state].area()
     }
 
+    /// Writes a state of `rank` from its beginning, as far as it goes.
+    pub fn set_state(&mut self, rank: usize, state: usize, bytes: &[u8]) {
+        let to: &mut [u8] = bytemuck::cast_slice_mut(self.states[rank][state].words_mut());
+        let len = bytes.len().min(to.len());
+        to[..len].copy_from_slice(&bytes[..len]);
+    }
+
     /// Fills every buffer with NaN, so that an element that no task writes is found (MPK-R0403).
     pub fn poison(&mut self) {
         for block in self.buffers.iter_mut().flatten().flatten() {
-            block.fill(u64::MAX);
+            block.words_mut().fill(u64::MAX);
         }
     }
 }

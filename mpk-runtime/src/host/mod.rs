@@ -152,6 +152,23 @@ impl Executor {
         self.input(0, tensor, t + 1).word(t, 0)
     }
 
+    /// The bytes of the first `rows` rows of a tensor as `rank` wrote them in the last step.
+    pub fn bytes(&self, rank: usize, tensor: TensorId, rows: usize) -> Vec<u8> {
+        let input = self.input(rank, tensor, rows);
+        input.areas[input.source].bytes(input.rows * input.features * input.elem.size()).to_vec()
+    }
+
+    /// The bytes of a state of `rank`, by its index in [`Plan::states`].
+    pub fn state(&self, rank: usize, state: usize) -> Vec<u8> {
+        let of = &self.plan.states[state];
+        self.memory.state(rank, state).bytes(of.shape.iter().product::<usize>() * of.elem.size()).to_vec()
+    }
+
+    /// Writes a state of `rank` from its beginning; bytes beyond its end are left out.
+    pub fn set_state(&mut self, rank: usize, state: usize, bytes: &[u8]) {
+        self.memory.set_state(rank, state, bytes);
+    }
+
     /// The tensor as `rank` wrote it.
     fn input(&self, rank: usize, tensor: TensorId, rows: usize) -> In<'_> {
         let of = &self.plan.graph.tensors[tensor];

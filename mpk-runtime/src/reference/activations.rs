@@ -36,6 +36,11 @@ impl<'a> Area<'a> {
         Area { ptr, len, life: PhantomData }
     }
 
+    /// The first `len` bytes.
+    pub(crate) fn bytes(&self, len: usize) -> &'a [u8] {
+        self.slice(0, len)
+    }
+
     fn slice<T: bytemuck::Pod>(&self, start: usize, len: usize) -> &'a [T] {
         let size = size_of::<T>();
         assert!(
@@ -210,6 +215,15 @@ impl<'a> State<'a> {
     pub fn row(&self, index: &[usize]) -> &'a [bf16] {
         let len = self.shape.last().copied().unwrap_or(1);
         self.area.slice(self.offset(index), len)
+    }
+
+    /// Element `i` of the last dimension at `index`, of a state of floats.
+    pub fn at(&self, index: &[usize], i: usize) -> f32 {
+        let at = self.offset(index) + i;
+        match self.elem {
+            Elem::F32 => self.area.slice::<f32>(at, 1)[0],
+            _ => self.area.slice::<bf16>(at, 1)[0].to_f32(),
+        }
     }
 
     /// Writes element `i` of the last dimension at `index`, rounded to bf16.

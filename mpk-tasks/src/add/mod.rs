@@ -1,5 +1,7 @@
 //! The sum of two values.
 
+pub(crate) mod check;
+
 use mpk_runtime::mpk_task;
 
 /// `y = r + x`: what `residual { … }` and `a + b` mean in a model. The sum of two partial values stays partial.

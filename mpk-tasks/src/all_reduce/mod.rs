@@ -1,5 +1,7 @@
 //! The sum over ranks.
 
+pub(crate) mod check;
+
 use mpk_runtime::mpk_task;
 
 /// `y = Σ x over the ranks`, in f32 and in the order of the ranks. On one rank it is the value itself and costs nothing.

@@ -1,5 +1,7 @@
 //! The largest logit of a block of 512.
 
+pub(crate) mod check;
+
 use mpk_runtime::mpk_task;
 
 /// For every block of 512 features a word that orders by value, then by lowest index: see [`mpk_runtime::reference::rank_key`].

@@ -1,5 +1,7 @@
 //! The largest of all blocks and ranks.
 
+pub(crate) mod check;
+
 use mpk_runtime::mpk_task;
 
 /// The index of the largest key of a row, over the blocks of all ranks.

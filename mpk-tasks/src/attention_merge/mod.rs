@@ -1,5 +1,7 @@
 //! The sum of all splits of an attention.
 
+pub(crate) mod check;
+
 use mpk_runtime::mpk_task;
 
 /// The attention of each query head from its 8 splits, merged in their order. A tile is the query heads of one key/value head.

@@ -1,5 +1,6 @@
 //! Attention over one split of a sequence, for the query heads of one key/value head.
 
+pub(crate) mod check;
 mod splits;
 
 use mpk_runtime::mpk_task;

@@ -1,5 +1,7 @@
 //! Rows of the embedding table.
 
+pub(crate) mod check;
+
 use mpk_runtime::mpk_task;
 
 /// `y[t] = w[token of row t]`, the start of the residual stream in f32.

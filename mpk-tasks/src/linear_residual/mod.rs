@@ -1,5 +1,7 @@
 //! Matrix times activations, added to the residual stream.
 
+pub(crate) mod check;
+
 use mpk_runtime::mpk_task;
 use mpk_runtime::reference::dot;
 

@@ -1,5 +1,7 @@
 //! Root-mean-square norm.
 
+pub(crate) mod check;
+
 use mpk_runtime::mpk_task;
 
 /// `y = x / sqrt(mean(x²) + eps) · w`, by row.

@@ -1,5 +1,7 @@
 //! The gate of a feed-forward block.
 
+pub(crate) mod check;
+
 use mpk_runtime::mpk_task;
 
 /// `y = silu(gate) · up`, where `x` holds the gate part before the up part; `silu(g) = g / (1 + e^-g)`.

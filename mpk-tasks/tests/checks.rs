@@ -1,0 +1,53 @@
+//! Every task is what its definition says; a task that is not is found.
+
+use mpk_runtime::check::{Check, run, start};
+use mpk_runtime::engine::Backend;
+use mpk_runtime::mpk_task;
+use mpk_runtime::task::Op;
+use mpk_tasks::{CHECKS, TASKS};
+
+/// A sum that leaves out the last feature of each run of tiles.
+#[mpk_task(roles(consumer), tiles = H / 64)]
+fn short_add(x: In<[X; (T, H)]>, r: In<[R; (T, H)]>, y: Out<[R; (T, H)]>) {
+    consumer! { dep_wait(); y.store(0, 0, x.at(0, 0) + r.at(0, 0)); }
+    reference! {
+        for t in y.rows() {
+            let own = y.range();
+            for n in own.start..own.end - 1 {
+                y.set(t, n, r.part(t, n..n + 1)[0] + x.part(t, n..n + 1)[0]);
+            }
+        }
+    }
+}
+
+/// A sum that takes one value twice.
+#[mpk_task(roles(consumer), tiles = H / 64)]
+fn twice(x: In<[X; (T, H)]>, r: In<[R; (T, H)]>, y: Out<[R; (T, H)]>) {
+    consumer! { dep_wait(); y.store(0, 0, x.at(0, 0) + r.at(0, 0)); }
+    reference! {
+        for t in y.rows() {
+            for n in y.range() {
+                y.set(t, n, r.part(t, n..n + 1)[0] + 2.0 * x.part(t, n..n + 1)[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_task_equals_its_definition_and_every_mutant_is_refused() {
+    let report = run(CHECKS, start(Backend::Host).unwrap());
+    assert!(report.pass, "{report}");
+    assert_eq!(report.tasks.iter().map(|t| t.task).collect::<Vec<_>>(), TASKS.iter().map(|t| t.name).collect::<Vec<_>>());
+    assert!(report.tasks.iter().all(|t| t.cases >= 9 && t.refused == t.mutants && t.mutants >= 2 * t.cases), "{report}");
+}
+
+#[test]
+fn a_task_that_leaves_something_out_is_found() {
+    let add = CHECKS.iter().find(|check| check.op.name == "add").unwrap();
+    for (op, what) in [(short_add::DEF, "is NaN or was not written"), (twice::DEF, "off by")] {
+        let report = run(&[Check { op, cases: add.cases }], start(Backend::Host).unwrap());
+        assert!(!report.pass);
+        assert_eq!(report.tasks[0].failures.len(), report.tasks[0].cases, "{report}");
+        assert!(report.tasks[0].failures.iter().all(|failure| failure.contains(what)), "{report}");
+    }
+}
