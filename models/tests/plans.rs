@@ -1,5 +1,8 @@
 //! The plans of real models at full size are proven, on one rank and on several.
 
+// A test: it fails where it can't go on.
+#![allow(clippy::unwrap_used)]
+
 use models::{DenseConfig, Llama, Qwen3};
 use mpk_runtime::graph::{Builder, Graph, Model};
 use mpk_runtime::plan::{Options, Plan};
