@@ -1,5 +1,6 @@
 //! Every shipped model against transformers' float32 logits: fused, as a chain, and sharded over ranks.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use models::FAMILIES;
@@ -11,36 +12,37 @@ fn examples() -> &'static Path {
 }
 
 /// Compares the model in `dir` with the goldens in `goldens`, in all the ways that must give the same text.
-fn compare(dir: &Path, goldens: &Path, ranks: usize) {
-    let reference = Goldens::open(&goldens.join("goldens.json")).unwrap();
+fn compare(dir: &Path, goldens: &Path, ranks: usize) -> Result<(), Box<dyn Error>> {
+    let reference = Goldens::open(&goldens.join("goldens.json"))?;
     let host = Options { backend: Backend::Host, ..Options::new(FAMILIES) };
     let ways = [("fused", host), ("chain", Options { chain: true, ..host }), ("ranks", Options { ranks, ..host })];
     for (way, options) in ways {
-        let mut engine = Engine::load(dir, options).unwrap();
-        let comparison = reference.compare(&mut engine, Some(&goldens.join("logits.safetensors"))).unwrap();
+        let mut engine = Engine::load(dir, options)?;
+        let comparison = reference.compare(&mut engine, Some(&goldens.join("logits.safetensors")))?;
         assert!(comparison.pass, "{} {way}: {comparison:#?}", reference.model);
     }
+    Ok(())
 }
 
 #[test]
-fn tiny_qwen3() {
+fn tiny_qwen3() -> Result<(), Box<dyn Error>> {
     let dir = examples().join("tiny-qwen3");
-    compare(&dir, &dir, 2);
+    compare(&dir, &dir, 2)
 }
 
 #[test]
-fn tiny_llama() {
+fn tiny_llama() -> Result<(), Box<dyn Error>> {
     let dir = examples().join("tiny-llama");
-    compare(&dir, &dir, 2);
+    compare(&dir, &dir, 2)
 }
 
 #[test]
-fn smollm2() {
+fn smollm2() -> Result<(), Box<dyn Error>> {
     let Some(dir) = smollm2_dir() else {
         eprintln!("skipped: SmolLM2 is not here; `sh examples/smollm2/fetch.sh .smollm2 --convert` fetches it");
-        return;
+        return Ok(());
     };
-    compare(&dir, &examples().join("smollm2"), 3);
+    compare(&dir, &examples().join("smollm2"), 3)
 }
 
 fn smollm2_dir() -> Option<PathBuf> {
