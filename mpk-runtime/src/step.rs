@@ -59,6 +59,11 @@ impl StepRows {
         self.rows[self.peers(t).start].position
     }
 
+    /// Page numbers by slot.
+    pub fn pages(&self) -> &[Vec<usize>] {
+        &self.pages
+    }
+
     /// The page and the offset in it of a position of `slot`.
     pub fn place(&self, slot: usize, position: usize) -> (usize, usize) {
         (self.pages[slot][position / PAGE_POSITIONS], position % PAGE_POSITIONS)

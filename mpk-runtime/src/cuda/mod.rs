@@ -2,7 +2,10 @@
 
 pub mod abi;
 pub mod codegen;
+pub mod driver;
+pub mod executor;
 pub mod nvrtc;
 pub mod pack;
 pub mod packet;
+pub mod tables;
 pub mod variants;
