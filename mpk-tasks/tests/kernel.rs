@@ -1,74 +1,21 @@
 //! The kernel of a dense decoder, from the model to machine code: it compiles for Hopper, keeps its registers and names the author's
 //! lines.
 
+// The lints allow `unwrap` in test functions, and not in what they call.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Config, plan};
 use mpk_runtime::cuda::codegen::{self, Source};
 use mpk_runtime::cuda::nvrtc::{self, Cubin, NvrtcError};
-use mpk_runtime::graph::{Builder, Model, ModelConfig};
-use mpk_runtime::model;
-use mpk_runtime::plan::{Options, Plan};
-use mpk_runtime::rope::{Rope, RopeScaling};
+use mpk_runtime::plan::Plan;
 use mpk_runtime::task::{Body, TaskDef};
-use mpk_tasks::{TASKS, add, all_reduce, argmax, embedding, linear_v3, paged_attention, rmsnorm, silu_mul};
-
-/// What a dense decoder is made from.
-#[derive(serde::Deserialize)]
-pub struct Config {
-    hidden: usize,
-    inner: usize,
-    layers: usize,
-    heads: usize,
-    kv_heads: usize,
-    head_dim: usize,
-    vocab: usize,
-}
-
-impl ModelConfig for Config {
-    fn vocab_size(&self) -> usize {
-        self.vocab
-    }
-
-    fn max_positions(&self) -> usize {
-        40_960
-    }
-}
+use mpk_tasks::TASKS;
 
 const QWEN3_8B: Config =
     Config { hidden: 4096, inner: 12_288, layers: 36, heads: 32, kv_heads: 8, head_dim: 128, vocab: 151_936 };
 const ODD: Config = Config { hidden: 190, inner: 450, layers: 2, heads: 6, kv_heads: 2, head_dim: 48, vocab: 1001 };
-
-model! {
-    /// A dense decoder with grouped-query attention.
-    pub model Decoder(cfg: Config) {
-        dims { H = hidden, I = inner, V = vocab, D = head_dim, Q = heads * head_dim, KV = kv_heads * head_dim }
-
-        embedding(embed: [V, H]);
-        layer layers[i in 0..cfg.layers] {
-            residual {
-                rmsnorm(norm: [H], eps = 1e-6)
-                -> linear_v3(attn.{q: [Q, H], k: [KV, H], v: [KV, H]}, shard = column)
-                -> paged_attention(q_norm = q_norm: [D], k_norm = k_norm: [D], head_dim = cfg.head_dim,
-                                   rope = Rope { theta: 1e6, head_dim: cfg.head_dim, scaling: RopeScaling::Default }, eps = 1e-6)
-                -> linear_v3(o: [H, Q], shard = row)
-                -> all_reduce
-            }
-            residual {
-                rmsnorm(post_norm: [H], eps = 1e-6)
-                -> linear_v3(mlp.{gate, up}: [I, H], shard = column)
-                -> silu_mul
-                -> linear_v3(down: [H, I], shard = row)
-                -> all_reduce
-            }
-        }
-        rmsnorm(last_norm: [H], eps = 1e-6) -> linear_v3(head: [V, H], shard = column, y = f32) -> argmax;
-    }
-}
-
-fn plan(config: &Config, ranks: usize, rows: usize, peepholes: &[&'static TaskDef]) -> Plan {
-    let mut builder = Builder::new("decoder", ranks, None, false);
-    let output = Decoder::build(config, &mut builder).unwrap();
-    let graph = builder.finish(output).fused(peepholes).unwrap();
-    Plan::new(graph, Options { workers: 132, rows, slots: rows, context: 4096, shared_memory: 227 * 1024 }).unwrap()
-}
 
 /// The CUBIN, or nothing where NVRTC is missing, which is then said.
 fn compile(test: &str, source: &Source) -> Option<Result<Cubin, NvrtcError>> {
@@ -93,21 +40,21 @@ fn check(name: &str, plan: &Plan) {
 
 #[test]
 fn dense_decoders_compile_without_spills() {
-    check("Qwen3-8B, 1 row", &plan(&QWEN3_8B, 1, 1, TASKS));
-    check("Qwen3-8B, 16 rows, unfused, 2 ranks", &plan(&QWEN3_8B, 2, 16, &[]));
-    check("odd sizes, 16 rows", &plan(&ODD, 1, 16, TASKS));
+    check("Qwen3-8B, 1 row", &plan(&QWEN3_8B, 132, 1, 1, TASKS));
+    check("Qwen3-8B, 16 rows, unfused, 2 ranks", &plan(&QWEN3_8B, 132, 2, 16, &[]));
+    check("odd sizes, 16 rows", &plan(&ODD, 132, 1, 16, TASKS));
 }
 
 #[test]
 fn the_same_plan_gives_the_same_source() {
-    let source = || codegen::generate(&plan(&QWEN3_8B, 1, 16, TASKS)).unwrap();
+    let source = || codegen::generate(&plan(&QWEN3_8B, 132, 1, 16, TASKS)).unwrap();
     let (a, b) = (source(), source());
     assert_eq!((a.text, a.headers), (b.text, b.headers));
 }
 
 #[test]
 fn an_error_in_a_body_is_at_its_own_line() {
-    let mut plan = plan(&ODD, 1, 1, TASKS);
+    let mut plan = plan(&ODD, 132, 1, 1, TASKS);
     for node in &mut plan.graph.ops {
         if node.task.name == "silu_mul" {
             let body = Body { text: "dep_wait();\ny.store(0, 0, no_such_name);\n", ..node.task.bodies[0] };

@@ -25,16 +25,15 @@ auto rotated = [&](uint32_t t, uint32_t first, Vector norm) {
         a = qkv.template load<WIDTH>(t, first + own);
         b = qkv.template load<WIDTH>(t, first + other);
     }
-    if (norm) {
-        float sum = 0;
-        for (uint32_t i = 0; i < WIDTH; ++i) sum += a[i] * a[i];
-        const float scale = rsqrtf(lane_sum<LANES>(sum) / D + eps);
-        if (live) {
-            const Floats<WIDTH> wa = norm.load<WIDTH>(own), wb = norm.load<WIDTH>(other);
-            for (uint32_t i = 0; i < WIDTH; ++i) {
-                a[i] *= scale * wa[i];
-                b[i] *= scale * wb[i];
-            }
+    // All lanes take part in the sum, since teams may have different norms.
+    float sum = 0;
+    for (uint32_t i = 0; i < WIDTH; ++i) sum += a[i] * a[i];
+    const float scale = rsqrtf(lane_sum<LANES>(sum) / D + eps);
+    if (norm && live) {
+        const Floats<WIDTH> wa = norm.load<WIDTH>(own), wb = norm.load<WIDTH>(other);
+        for (uint32_t i = 0; i < WIDTH; ++i) {
+            a[i] *= scale * wa[i];
+            b[i] *= scale * wb[i];
         }
     }
     if (live) {

@@ -9,7 +9,7 @@ use crate::plan::{Plan, Shared};
 use crate::step::PAGE_POSITIONS;
 
 /// Registers of a thread of the loader, storer and controller warps.
-const SERVICE_REGISTERS: u32 = 56;
+const SERVICE_REGISTERS: u32 = 64;
 /// Registers of a multiprocessor.
 const REGISTERS: u32 = 65_536;
 /// Packets that are brought into shared memory ahead of the consumers, if they fit.

@@ -78,10 +78,12 @@ struct Fault {
 };
 enum FaultKind : uint32_t { NO_FAULT = 0, HANG = 1, OVERRUN = 2 };
 
+constexpr uint32_t MAX_STOPS = 12;
+
 /// What the host asks for: a step with these rows, then up to `steps - 1` more with one row for each that samples.
 struct Command {
     uint32_t count, steps, stop_count, unused;
-    uint32_t stops[12];
+    uint32_t stops[MAX_STOPS];
     Row rows[MAX_ROWS];
 };
 static_assert(sizeof(Command) == 320, "layout of Command");
@@ -123,7 +125,8 @@ static_assert(sizeof(Outbox) == 384, "layout of Outbox");
 /// The argument of the kernel.
 struct Params {
     const Queue* queues;
-    /// Epoch in the upper half, stop in the lower: the step of that epoch is to be run, or is not.
+    /// Epoch in the upper half: the step of that epoch is to be run if the lower half is 0, else the kernel ends. The host sets it
+    /// to the last epoch before each launch.
     uint64_t* head;
     /// By parity of the epoch.
     Record* records;

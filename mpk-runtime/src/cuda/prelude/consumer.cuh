@@ -116,7 +116,7 @@ MPK_DEVICE bool begin_step(const Params& params, uint32_t epoch) {
         bool run = true;
         if (lane() == 0) {
             run = step_begins(params, epoch);
-            s.run = run;
+            s.run[epoch % 2] = run;
         }
         // Lane 0 acquired the head; this passes the record on to the other lanes.
         __syncwarp();
@@ -124,15 +124,14 @@ MPK_DEVICE bool begin_step(const Params& params, uint32_t epoch) {
         if (lane() < sizeof(Record) / 16) reinterpret_cast<uint4*>(&s.record)[lane()] = load_plain(record + lane());
     }
     consumers_sync();
-    return s.run != 0;
+    return s.run[epoch % 2] != 0;
 }
 
 /// The consumers of a worker, from launch to exit.
 MPK_DEVICE void consume(const Params& params) {
     Worker worker{params, {}, {}, params.epoch + 1};
-    const uint32_t packet_count = params.queues[blockIdx.x].packet_count;
     for (; begin_step(params, worker.epoch); ++worker.epoch) {
-        for (uint32_t i = 0; i < packet_count; ++i) {
+        for (uint32_t i = 0; i < shared().packet_count; ++i) {
             mbarrier_wait(&shared().packet_full[worker.packets.stage], worker.packets.phase);
             const Packet& packet = *packet_at(worker.packets.stage);
             dispatch(worker, packet);

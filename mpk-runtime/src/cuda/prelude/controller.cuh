@@ -20,34 +20,61 @@ MPK_DEVICE bool next_command(const Params& params, uint32_t completed) {
     return __shfl_sync(ALL_LANES, found, 0);
 }
 
-/// Whether a step may begin: no fault, and the host does not ask to stop. All lanes.
-MPK_DEVICE bool may_go_on(const Params& params) {
-    bool go = true;
-    if (lane() == 0) go = !aborted(params) && load_acquire(&params.inbox->stop, SYS) == 0;
-    return __shfl_sync(ALL_LANES, go, 0);
-}
+/// What a step sampled, until the host is told.
+struct Sampling {
+    /// The rows that sampled, by bit; this lane's of them.
+    uint32_t rows = 0;
+    Sampled own{};
+    /// The command it belongs to, and how many are completed with it.
+    uint32_t command = 0, completed = 0;
+    bool told = true;
+};
 
-MPK_DEVICE bool is_stop(const Command& command, uint32_t token) {
-    for (uint32_t i = 0; i < command.stop_count; ++i) {
-        if (load_plain(&command.stops[i]) == token) return true;
+/// Tells the host, over a slow bus: while the next step runs, or before a wait for the host. All lanes.
+MPK_DEVICE void tell(const Params& params, Sampling& sampling, uint32_t& written) {
+    if (sampling.told) return;
+    Output& output = params.outputs[written % params.outputs_len];
+    if (sampling.rows >> lane() & 1) {
+        const Sampled& own = sampling.own;
+        const uint4 words = {own.slot, own.position, own.token, 0};
+        *reinterpret_cast<uint4*>(&output.tokens[__popc(sampling.rows & ((1u << lane()) - 1))]) = words;
     }
-    return false;
+    if (lane() == 0) {
+        output.count = __popc(sampling.rows);
+        output.command = sampling.command;
+    }
+    ++written;
+    // The output is written by all lanes before lane 0 releases its count to the host.
+    __syncwarp();
+    if (lane() == 0) {
+        store_release_sys(&params.outbox->written, written);
+        store_release_sys(&params.outbox->completed, sampling.completed);
+    }
+    sampling.told = true;
 }
 
-/// The controller, from launch to exit. Lane `t` keeps row `t`.
+/// The controller, from launch to exit. Lane `t` keeps row `t`, and stop token `t` of the command.
 MPK_DEVICE void control(const Params& params) {
     uint32_t epoch = params.epoch, completed = params.completed, written = params.written;
-    uint32_t count = 0, steps = 0;
+    uint32_t count = 0, steps = 0, stop_count = 0, stop_token = 0;
+    bool stop = false;
+    Sampling sampling;
     for (;;) {
         Record& record = params.records[(epoch + 1) % 2];
-        const Command& command = params.inbox->commands[completed % COMMANDS];
-        bool go = may_go_on(params);
-        if (go && count == 0 && (go = next_command(params, completed))) {
-            count = smaller(load_plain(&command.count), MAX_STEP_ROWS);
-            steps = load_plain(&command.steps);
-            if (lane() < count) {
-                const uint4 row = load_plain(reinterpret_cast<const uint4*>(&command.rows[lane()]));
-                *reinterpret_cast<uint4*>(&record.rows[lane()]) = row;
+        bool go = __shfl_sync(ALL_LANES, !stop && !aborted(params), 0);
+        if (go && count == 0) {
+            tell(params, sampling, written);
+            go = next_command(params, completed);
+            if (go) {
+                const Command& command = params.inbox->commands[completed % COMMANDS];
+                count = smaller(load_plain(&command.count), MAX_STEP_ROWS);
+                steps = load_plain(&command.steps);
+                stop_count = smaller(load_plain(&command.stop_count), MAX_STOPS);
+                if (lane() < MAX_STOPS) stop_token = load_plain(&command.stops[lane()]);
+                if (lane() < count) {
+                    const uint4 row = load_plain(reinterpret_cast<const uint4*>(&command.rows[lane()]));
+                    *reinterpret_cast<uint4*>(&record.rows[lane()]) = row;
+                }
             }
         }
         if (lane() == 0) record.count = count;
@@ -58,6 +85,9 @@ MPK_DEVICE void control(const Params& params) {
         if (lane() == 0) store_release(params.head, uint64_t(epoch + 1) << 32 | (go ? 0 : 1));
         if (!go) break;
         ++epoch;
+        // The step runs: time for the host.
+        tell(params, sampling, written);
+        if (lane() == 0) stop = load_acquire(&params.inbox->stop, SYS) != 0;
 
         for (uint32_t i = lane(); i < params.boundary_count; i += 32) wait_for(params, params.boundary[i], epoch, ~0u, i);
         // The lanes acquired the counters; this passes what came with them on to all lanes.
@@ -70,35 +100,25 @@ MPK_DEVICE void control(const Params& params) {
             row = {words.x, words.y, words.z, words.w};
             if (params.sampled != nullptr) token = load_plain(params.sampled + lane() + (epoch & 1 ? params.sampled_parity / 4 : 0));
         }
-        const uint32_t sampling = __ballot_sync(ALL_LANES, lane() < count && (row.flags & SAMPLE) != 0);
-        const uint32_t before = (1u << lane()) - 1;
-        Output& output = params.outputs[written % params.outputs_len];
-        if (sampling >> lane() & 1) {
-            const uint4 words = {row.slot, row.position + 1, token, 0};
-            *reinterpret_cast<uint4*>(&output.tokens[__popc(sampling & before)]) = words;
-        }
-        if (lane() == 0) {
-            output.count = __popc(sampling);
-            output.command = completed;
-        }
+        sampling.rows = __ballot_sync(ALL_LANES, lane() < count && (row.flags & SAMPLE) != 0);
+        sampling.own = {row.slot, row.position + 1, token, 0};
+        bool ended = steps <= 1;
+        for (uint32_t i = 0; i < stop_count; ++i) ended |= __shfl_sync(ALL_LANES, stop_token, i) == token;
         // The rows of the next step: those that sampled, unless the command or the sequence ends.
-        const bool keep = (sampling >> lane() & 1) && steps > 1 && !is_stop(command, token);
+        const bool keep = (sampling.rows >> lane() & 1) && !ended;
         const uint32_t kept = __ballot_sync(ALL_LANES, keep);
         if (keep) {
             const uint4 words = {row.slot, row.position + 1, token, SAMPLE};
-            *reinterpret_cast<uint4*>(&params.records[(epoch + 1) % 2].rows[__popc(kept & before)]) = words;
+            *reinterpret_cast<uint4*>(&params.records[(epoch + 1) % 2].rows[__popc(kept & ((1u << lane()) - 1))]) = words;
         }
         count = __popc(kept);
         --steps;
+        sampling.command = completed;
         if (count == 0) ++completed;
-        ++written;
-        // The output is written by all lanes before lane 0 releases its count to the host.
-        __syncwarp();
-        if (lane() == 0) {
-            store_release_sys(&params.outbox->written, written);
-            if (count == 0) store_release_sys(&params.outbox->completed, completed);
-        }
+        sampling.completed = completed;
+        sampling.told = false;
     }
+    tell(params, sampling, written);
     if (lane() == 0) store_release_sys(&params.outbox->epoch, epoch);
 }
 

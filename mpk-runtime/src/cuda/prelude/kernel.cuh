@@ -9,7 +9,7 @@ template <uint32_t REGISTERS> MPK_DEVICE void take_registers() { asm volatile("s
 template <uint32_t REGISTERS> MPK_DEVICE void give_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS)); }
 
 MPK_DEVICE void worker(const Params& params) {
-    if (threadIdx.x == 0) init_barriers();
+    if (threadIdx.x == 0) init_shared(params);
     // The initialised barriers are visible to all roles. It is the only barrier of the whole block.
     __syncthreads();
     const uint32_t warp = threadIdx.x / 32;

@@ -10,9 +10,13 @@ MPK_DEVICE void load_pages(const Params& params) {
     const Queue queue = params.queues[blockIdx.x];
     Cursor<STAGES> next, landed;
     uint32_t in_flight = 0;
+    // Read one ahead: the pages of a segment do not wait for its description.
+    Segment ahead{};
+    if (queue.segment_count > 0) ahead = queue.segments[0];
     for (uint32_t epoch = params.epoch + 1; step_begins(params, epoch); ++epoch) {
         for (uint32_t i = 0; i < queue.segment_count; ++i) {
-            const Segment segment = queue.segments[i];
+            const Segment segment = ahead;
+            ahead = queue.segments[i + 1 == queue.segment_count ? 0 : i + 1];
             const uint8_t* source = reinterpret_cast<const uint8_t*>(segment.source);
             for (uint32_t strip = 0; strip < segment.strips; ++strip) {
                 for (uint32_t at = 0; at < segment.strip_bytes; at += PAGE_BYTES) {

@@ -26,9 +26,11 @@ struct Shared {
     /// Likewise for the packets of the queue.
     uint64_t packet_full[PACKETS], packet_empty[PACKETS];
     /// The rows of the step, copied here by the consumers.
-    Record record;
-    /// What they found in the head of the step.
-    uint32_t run, unused[3];
+    __align__(16) Record record;
+    /// Whether the step is run, by parity: a worker without tasks has no other barrier between two steps.
+    uint32_t run[2];
+    /// Tasks of this worker's queue.
+    uint32_t packet_count;
     __align__(128) uint8_t packets[PACKETS][PACKET_BYTES];
 };
 static_assert(sizeof(Shared) <= BARRIERS_BYTES, "the region `barriers` of the plan is too small for this kernel");
@@ -38,8 +40,9 @@ MPK_DEVICE uint8_t* page_at(uint32_t stage) { return shared_memory + RING_AT + s
 MPK_DEVICE const Packet* packet_at(uint32_t stage) { return reinterpret_cast<const Packet*>(shared().packets[stage]); }
 
 /// Once, by one thread, before the roles part.
-MPK_DEVICE void init_barriers() {
+MPK_DEVICE void init_shared(const Params& params) {
     Shared& s = shared();
+    s.packet_count = params.queues[blockIdx.x].packet_count;
     for (uint32_t i = 0; i < STAGES; ++i) {
         mbarrier_init(&s.full[i], 1);
         mbarrier_init(&s.empty[i], WARPS);
@@ -75,7 +78,8 @@ MPK_DEVICE void wait_for(const Params& params, const Wait& wait, uint32_t epoch,
     for (uint32_t spins = 1;; ++spins) {
         const uint32_t seen = load_acquire(counter, wait.scope);
         const int32_t ahead = int32_t(seen - wanted);
-        if (ahead == 0) return;
+        // Another rank may be a step ahead. On this one nobody is, while a task of this step still waits.
+        if (ahead == 0 || (ahead > 0 && wait.scope == SYS)) return;
         if (ahead > 0) return report(params, OVERRUN, op, site, wanted, seen, epoch);
         if (spins % 128 != 0) continue;
         if (aborted(params)) return;
