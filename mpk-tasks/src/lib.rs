@@ -27,6 +27,7 @@ macro_rules! tasks {
 tasks! {
     add,
     all_reduce,
+    argmax_grid,
     argmax_partial,
     argmax_reduce,
     attention_merge,

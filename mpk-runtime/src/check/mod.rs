@@ -19,6 +19,7 @@ pub use machine::{Machine, Start, start};
 pub use matrix::Matrix;
 pub use random::Random;
 pub use report::{Report, TaskReport};
+pub use run::WORKERS;
 
 use crate::task::OpDef;
 

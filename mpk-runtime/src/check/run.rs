@@ -15,7 +15,7 @@ use crate::shape::{Place, Shard};
 use crate::verify::verify;
 
 /// Workers of a plan: an odd number, so that runs of tiles are of unequal length.
-const WORKERS: usize = 5;
+pub const WORKERS: usize = 5;
 /// Rows of a plan: a step may have fewer.
 const ROWS: usize = 16;
 

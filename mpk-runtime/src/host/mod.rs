@@ -6,6 +6,8 @@
 mod bind;
 mod memory;
 mod run;
+#[cfg(test)]
+mod tests;
 mod weights;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use half::bf16;
 
@@ -31,7 +32,7 @@ impl<'a> Area<'a> {
     ///
     /// # Safety
     /// `ptr` is aligned to 8 bytes and valid for reads and writes of `len` initialised bytes for `'a`, is accessed only
-    /// through areas meanwhile, and no access to an element is concurrent with a write to it.
+    /// through areas meanwhile, and no access to an element is concurrent with a write to it, but for additions with each other.
     pub unsafe fn new(ptr: *mut u8, len: usize) -> Self {
         Area { ptr, len, life: PhantomData }
     }
@@ -52,6 +53,14 @@ impl<'a> Area<'a> {
         // SAFETY: in bounds by the assertion; aligned, since the area is aligned to 8 bytes and no element is larger; valid,
         // initialised and free of concurrent writes by the contract of `Area::new`; every bit pattern is a `T` (Pod).
         unsafe { std::slice::from_raw_parts(self.ptr.cast::<T>().add(start), len) }
+    }
+
+    fn add(&self, at: usize, n: u64) {
+        assert!(at < self.len / 8, "an addition beyond its buffer: word {at} of {}", self.len / 8);
+        // SAFETY: in bounds by the assertion and aligned; by the contract of `Area::new` only other additions are concurrent.
+        let word = unsafe { AtomicU64::from_ptr(self.ptr.cast::<u64>().add(at)) };
+        // Relaxed: what is read by it is ordered by a barrier or an edge.
+        word.fetch_add(n, Ordering::Relaxed);
     }
 
     fn write<T: bytemuck::Pod>(&self, at: usize, value: T) {
@@ -243,6 +252,11 @@ impl<'a> State<'a> {
     /// Writes word `i` of a state of 64-bit words.
     pub fn set_word(&self, i: usize, word: u64) {
         self.area.write(i, word);
+    }
+
+    /// Adds to word `i` of a state of 64-bit words; several workers may at once.
+    pub fn add_word(&self, i: usize, n: u64) {
+        self.area.add(i, n);
     }
 
     fn offset(&self, index: &[usize]) -> usize {

@@ -75,6 +75,15 @@ template <int LANES> MPK_DEVICE float lane_sum(float v) {
     return v;
 }
 
+/// A word that orders as a value and then as the lowest index: the value's bits made to order as unsigned integers above, the
+/// inverted index below; NaN is below all numbers.
+MPK_DEVICE uint64_t rank_key(float value, uint32_t index) {
+    const uint32_t bits = __float_as_uint(value);
+    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    const uint32_t ordered = nan ? 0 : bits >> 31 ? ~bits : bits | 0x80000000u;
+    return uint64_t(ordered) << 32 | ~index;
+}
+
 /// The largest value over the lanes of a warp.
 MPK_DEVICE uint64_t lane_max(uint64_t v) {
 #pragma unroll

@@ -41,6 +41,11 @@ MPK_DEVICE void add_release(uint32_t* p, uint32_t v, uint32_t scope) {
     }
 }
 
+// Relaxed: a count; what is read by it is ordered by a barrier or an edge.
+MPK_DEVICE void add_relaxed(uint64_t* p, uint64_t v) {
+    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
 MPK_DEVICE void store_release(uint64_t* p, uint64_t v) {
     asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }

@@ -173,19 +173,25 @@ template <class E> class State {
     MPK_DEVICE State(uint64_t address, uint32_t d0, uint32_t d1, uint32_t d2, uint32_t d3)
         : base(reinterpret_cast<E*>(address)), d0(d0), d1(d1), d2(d2), d3(d3) {}
 
+    /// One element.
+    MPK_DEVICE auto at(uint32_t a, uint32_t b, uint32_t c, uint32_t k) const { return value(load_plain(row(a, b, c) + k)); }
     /// `N` elements from `k` on, `k` a multiple of `N` and the last dimension one of 8.
     template <int N> MPK_DEVICE Floats<N> load(uint32_t a, uint32_t b, uint32_t c, uint32_t k) const {
-        return load_floats<N>(at(a, b, c) + k, true);
+        return load_floats<N>(row(a, b, c) + k, true);
     }
+    /// Writes one word.
+    MPK_DEVICE void store(uint32_t a, uint32_t b, uint32_t c, uint32_t k, uint64_t v) const { row(a, b, c)[k] = v; }
     /// Writes 8 elements, rounded.
     MPK_DEVICE void store(uint32_t a, uint32_t b, uint32_t c, uint32_t k, const Floats<8>& v) const {
         uint4 words = {pack(v[0], v[1]), pack(v[2], v[3]), pack(v[4], v[5]), pack(v[6], v[7])};
-        *reinterpret_cast<uint4*>(at(a, b, c) + k) = words;
+        *reinterpret_cast<uint4*>(row(a, b, c) + k) = words;
     }
+    /// Adds to a word; several workers may at once.
+    MPK_DEVICE void add(uint32_t a, uint32_t b, uint32_t c, uint32_t k, uint64_t v) const { add_relaxed(row(a, b, c) + k, v); }
 
   private:
     // The first index may come from a page table: what bad data says is held inside of the array.
-    MPK_DEVICE E* at(uint32_t a, uint32_t b, uint32_t c) const {
+    MPK_DEVICE E* row(uint32_t a, uint32_t b, uint32_t c) const {
         return base + ((uint64_t(smaller(a, d0 - 1)) * d1 + b) * d2 + c) * d3;
     }
 
