@@ -123,7 +123,7 @@ fn weight<'g>(graph: &'g Graph, name: &str) -> &'g WeightExpr {
     graph.weights.iter().find(|w| w.sources().iter().any(|s| s.names[0] == name)).unwrap()
 }
 
-fn main() {
+pub fn main() {
     let cfg = DeepseekV3Config {
         hidden_size: 7168,
         intermediate_size: 18432,
@@ -161,7 +161,9 @@ fn main() {
         let tail = ["moe_combine", "linear_v3", "silu_mul", "linear_v3", "add", "all_reduce", "add"];
         let tail: Vec<_> = tail.into_iter().filter(|op| ranks > 1 || *op != "all_reduce").collect();
         assert!(layer.ends_with(&tail), "{layer:?}");
-        let sum = graph.ops.iter().find(|op| op.layer == Some(3) && op.label().ends_with("add") && op.writes().any(|t| graph.tensors[t].place == Place::Partial));
+        let sum = graph.ops.iter().find(|op| {
+            op.layer == Some(3) && op.label().ends_with("add") && op.writes().any(|t| graph.tensors[t].place == Place::Partial)
+        });
         assert_eq!(sum.is_some(), ranks > 1);
     }
 }

@@ -41,7 +41,7 @@ impl ModelConfig for Config {
 const LAST: usize = 4;
 
 mod other {
-    pub use crate::ops::rmsnorm as norm;
+    pub use super::ops::rmsnorm as norm;
 }
 
 model! {
@@ -86,7 +86,7 @@ fn weight<'g>(graph: &'g Graph, name: &str) -> &'g WeightExpr {
     found.unwrap_or_else(|| panic!("no {name} in {:#?}", graph.weights.iter().map(|w| w.sources()).collect::<Vec<_>>()))
 }
 
-fn main() {
+pub fn main() {
     let kinds = vec![Kind::Narrow(1), Kind::Wide, Kind::Narrow(2), Kind::Narrow(3), Kind::Narrow(3)];
     let cfg = Config { hidden: 64, inner: 32, experts: 4, layers: 5, bias: true, kinds, tie: false };
     let graph = build(&cfg, 2).unwrap();

@@ -81,7 +81,7 @@ fn build(cfg: &Qwen3Config, ranks: usize) -> Result<Graph, GraphError> {
     Ok(builder.finish(output))
 }
 
-fn main() {
+pub fn main() {
     let mut cfg = Qwen3Config {
         hidden_size: 4096,
         intermediate_size: 12288,

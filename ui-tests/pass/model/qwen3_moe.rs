@@ -106,7 +106,7 @@ fn weight<'g>(graph: &'g Graph, name: &str) -> &'g WeightExpr {
     graph.weights.iter().find(|w| w.sources().iter().any(|s| s.names[0] == name)).unwrap()
 }
 
-fn main() {
+pub fn main() {
     let cfg = Qwen3MoeConfig {
         hidden_size: 2048,
         intermediate_size: 6144,

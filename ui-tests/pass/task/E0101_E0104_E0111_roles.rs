@@ -8,5 +8,3 @@ pub fn stored(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     storer! { dep_wait(x); y.store(0, 0, tile[lane()]); }
     reference! { for t in y.rows() { for n in y.range() { y.set(t, n, x.row(t)[n]); } } }
 }
-
-fn main() {}

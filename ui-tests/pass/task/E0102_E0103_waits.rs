@@ -32,5 +32,3 @@ pub fn no_input(rows: Rows, w: Weight<[W; (V, H)]>, y: Out<[f32; (T, H)]>) {
     consumer! { y.store(0, 0, w.at(rows.token(0), 0)); }
     reference! {}
 }
-
-fn main() {}

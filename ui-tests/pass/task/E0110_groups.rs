@@ -13,5 +13,3 @@ pub fn three(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! { dep_wait(); }
     reference! {}
 }
-
-fn main() {}

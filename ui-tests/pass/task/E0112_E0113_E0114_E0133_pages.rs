@@ -23,5 +23,3 @@ pub fn linear(x: In<[bf16; (T, K)]>, w: Weight<[W; (N, K)]>, y: Out<[Y; (T, N)]>
     }
     reference! {}
 }
-
-fn main() {}

@@ -15,5 +15,3 @@ pub fn everywhere(x: In<[bf16; (T, N)]>, seen: State<[u64; (4,)], monotonic>, at
         phase { assert!(tiles.is_empty() || at.count > 0); }
     }
 }
-
-fn main() {}

@@ -13,5 +13,3 @@ pub fn small(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! { dep_wait(); sums[0] = 0.0f; }
     reference! {}
 }
-
-fn main() {}

@@ -29,8 +29,6 @@ op! {
 }
 
 /// All.
-pub static TASKS: &[&TaskDef] = task_table! { tasks::first, crate::tasks::second, };
+pub static TASKS: &[&TaskDef] = task_table! { tasks::first, self::tasks::second, };
 
 const _: () = assert!(again::DEF.stages.len() == 1 && both::DEF.stages.len() == 2 && TASKS.len() == 2);
-
-fn main() {}
