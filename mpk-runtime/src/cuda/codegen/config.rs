@@ -9,7 +9,7 @@ use crate::plan::{Plan, Shared};
 use crate::step::PAGE_POSITIONS;
 
 /// Registers of a thread of the loader, storer and controller warps.
-const SERVICE_REGISTERS: u32 = 64;
+const SERVICE_REGISTERS: u32 = 56;
 /// Registers of a multiprocessor.
 const REGISTERS: u32 = 65_536;
 /// Packets that are brought into shared memory ahead of the consumers, if they fit.
@@ -30,6 +30,14 @@ pub struct Launch {
     pub shared: u32,
 }
 
+/// Registers of a consumer thread: the block has what it was launched with, which is as much as the launch bounds allow, and what
+/// the service warps give back is shared out. More than that would be waited for in vain. The unit is 8.
+fn consumer_registers(groups: u32) -> u32 {
+    let threads = (groups + 1) * 128;
+    let launched = (REGISTERS / threads / 8 * 8).min(248);
+    ((launched * threads - SERVICE_REGISTERS * 128) / (groups * 128) / 8 * 8).min(240)
+}
+
 /// The launch and the text of the header.
 pub(super) fn config(plan: &Plan, variants: &Variants, packets: &PacketLayout) -> Result<(Launch, String), CodegenError> {
     let all = variants.tasks.iter().map(|task| groups(task)).max().unwrap_or(1);
@@ -44,8 +52,7 @@ pub(super) fn config(plan: &Plan, variants: &Variants, packets: &PacketLayout) -
     let staged = region("activations").unwrap_or(&nothing);
     let warps = all as usize * 4;
     let threads = (all + 1) * 128;
-    // What the other warps give back is shared out; the unit of allocation is 8.
-    let consumer_registers = ((REGISTERS - SERVICE_REGISTERS * 128) / (all * 128) / 8 * 8).min(240);
+    let consumer_registers = consumer_registers(all);
     let ahead = (barriers.bytes.saturating_sub(SHARED_WORDS) / packets.bytes.max(1)).clamp(1, MOST_PACKETS);
     let slot_pages = plan.options.context.div_ceil(PAGE_POSITIONS);
 
@@ -81,4 +88,18 @@ pub(super) fn config(plan: &Plan, variants: &Variants, packets: &PacketLayout) -
     text.push_str("\n}  // namespace mpk\n");
     let shared = plan.shared.iter().map(|region| region.offset + region.bytes).max().unwrap_or(0);
     Ok((Launch { blocks: plan.options.workers as u32, threads, groups: all, shared: shared as u32 }, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_roles_together_have_what_the_block_was_launched_with() {
+        for (groups, launched) in [(1, 248), (2, 168), (3, 128)] {
+            let used = groups * 128 * consumer_registers(groups) + 128 * SERVICE_REGISTERS;
+            assert!(used <= launched * (groups + 1) * 128, "{groups} groups");
+        }
+        assert_eq!(consumer_registers(2), 224);
+    }
 }
