@@ -202,7 +202,7 @@ fn signed(expr: &Expr, symbols: &[(&'static str, usize)]) -> Result<i64, &'stati
 /// An expression of a signature as a number, with an error that names the op.
 pub(super) fn number(node: &Node, what: &str, expr: &Expr, symbols: &[(&'static str, usize)]) -> Result<usize, PlanError> {
     eval(expr, symbols)
-        .map_err(|why| size_error(node, what, why, "check the signature of the task and the dimensions of the config"))
+        .map_err(|why| size_error(node, what, why, "choose a rank count that divides what the op splits, or check the dimensions of the config and the signature of the task"))
 }
 
 /// Rows and columns of a weight; one column for a vector. `None` if there are none, or too many.
