@@ -1,5 +1,6 @@
 //! Building a graph: what the code that `model!` generates calls.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use thiserror::Error;
@@ -114,6 +115,8 @@ pub struct Builder {
     wanted: Option<Range<usize>>,
     layer: Option<usize>,
     tie: bool,
+    /// The weights so far by the first name in them.
+    by_name: HashMap<String, Vec<usize>>,
 }
 
 impl Builder {
@@ -130,7 +133,7 @@ impl Builder {
             extras: Vec::new(),
             output: 0,
         };
-        Builder { graph, wanted: layers, layer: None, tie }
+        Builder { graph, wanted: layers, layer: None, tie, by_name: HashMap::new() }
     }
 
     /// A builder for the graph of the same model, ranks and layers as `graph`.
@@ -398,18 +401,28 @@ impl Builder {
     }
 
     fn weight(&mut self, weight: &WeightExpr) -> NodeArg {
-        let at = self.graph.weights.iter().position(|w| w == weight);
+        // Equal weights have equal first names, and few weights share one.
+        let name = weight.first_name();
+        let same = self.by_name.entry(name.to_string()).or_default();
+        let at = same.iter().copied().find(|w| self.graph.weights[*w] == *weight);
         NodeArg::Weight(at.unwrap_or_else(|| {
             self.graph.weights.push(weight.clone());
+            same.push(self.graph.weights.len() - 1);
             self.graph.weights.len() - 1
         }))
     }
 
     fn new_tensor(&mut self, op: OpDef, writer: usize, edge: Edge) -> Result<TensorId, GraphError> {
-        let bad = |what: &str| config_error(op.name, format!("the {what} of its output can't be known from the config"));
+        let ranks = self.graph.ranks;
+        let bad = |what: &str| {
+            let message = format!(
+                "the {what} of its output are no whole number on {ranks} rank(s); choose a rank count that divides what it splits, or check the config"
+            );
+            config_error(op.name, message)
+        };
         let rows = edge.rows.div(Dim::field("tokens")).and_then(|r| r.value()).ok_or_else(|| bad("rows"))?;
         let parts = edge.parts.values().ok_or_else(|| bad("features"))?;
-        let elem = edge.elem.ok_or_else(|| bad("element type"))?;
+        let elem = edge.elem.ok_or_else(|| config_error(op.name, "the element type of its output is not known".into()))?;
         if rows < 1 || parts.iter().sum::<usize>() == 0 {
             return Err(config_error(op.name, "its output is empty".into()));
         }

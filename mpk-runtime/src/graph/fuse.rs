@@ -16,10 +16,11 @@ impl Graph {
     pub fn fused(&self, peepholes: &[&'static TaskDef]) -> Result<Graph, GraphError> {
         let mut chains: Vec<Option<(&'static TaskDef, Vec<OpId>)>> = vec![None; self.ops.len()];
         let mut absorbed = vec![false; self.ops.len()];
+        let readers = self.readers();
         for first in 0..self.ops.len() {
             let found = peepholes
                 .iter()
-                .filter_map(|task| self.chain(first, task.fuses).map(|chain| (*task, chain)))
+                .filter_map(|task| self.chain(first, task.fuses, &readers).map(|chain| (*task, chain)))
                 .filter(|(_, chain)| chain.iter().all(|op| !absorbed[*op]))
                 .max_by_key(|(_, chain)| chain.len());
             if let Some((task, chain)) = found {
@@ -55,8 +56,21 @@ impl Graph {
         }
     }
 
+    /// The ops that read each tensor, each once.
+    fn readers(&self) -> Vec<Vec<OpId>> {
+        let mut readers = vec![Vec::new(); self.tensors.len()];
+        for (op, node) in self.ops.iter().enumerate() {
+            for tensor in node.reads() {
+                if readers[tensor].last() != Some(&op) {
+                    readers[tensor].push(op);
+                }
+            }
+        }
+        readers
+    }
+
     /// The ops of the chain `names` that begins at `first`, if there is one.
-    fn chain(&self, first: OpId, names: &[&str]) -> Option<Vec<OpId>> {
+    fn chain(&self, first: OpId, names: &[&str], readers: &[Vec<OpId>]) -> Option<Vec<OpId>> {
         let (head, rest) = names.split_first()?;
         if self.ops[first].op != *head || rest.is_empty() {
             return None;
@@ -65,10 +79,9 @@ impl Graph {
         let mut at = first;
         for name in rest {
             let out = self.ops[at].writes().next()?;
-            let mut readers = (0..self.ops.len()).filter(|op| self.ops[*op].reads().any(|t| t == out));
-            let next = readers.next()?;
+            let [next] = readers[out][..] else { return None };
             let flows = self.ops[next].reads().next() == Some(out);
-            if readers.next().is_some() || out == self.output || self.ops[next].op != *name || !flows {
+            if out == self.output || self.ops[next].op != *name || !flows {
                 return None;
             }
             chain.push(next);

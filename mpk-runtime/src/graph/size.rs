@@ -11,7 +11,7 @@ pub struct Size(Option<usize>);
 /// No dimension of a model is larger: products of two stay far from overflow.
 const LARGEST: usize = i32::MAX as usize;
 /// No model has more layers, nor a layer more experts: building their list must end.
-const MOST: usize = 1 << 16;
+const MOST: usize = 1 << 12;
 
 impl Size {
     /// A number of the config or of the model.

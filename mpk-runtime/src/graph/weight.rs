@@ -70,6 +70,17 @@ impl WeightExpr {
         }
     }
 
+    /// The path of the first module in it.
+    pub(super) fn first_name(&self) -> &str {
+        match self {
+            WeightExpr::Module { name, .. } => name,
+            WeightExpr::Stack(parts) | WeightExpr::Experts(parts) => parts.first().map_or("", WeightExpr::first_name),
+            WeightExpr::Tied(of, _) | WeightExpr::Absorb(of, _) | WeightExpr::Rows(of, _) | WeightExpr::Sharded { of, .. } => {
+                of.first_name()
+            }
+        }
+    }
+
     /// The shape on one rank.
     pub fn shape(&self) -> Vec<usize> {
         match self {
