@@ -67,7 +67,7 @@ pub fn bind<'a>(
         NodeArg::Rows => PortView::Rows(rows),
         NodeArg::F32(value) => PortView::F32(*value),
         NodeArg::U32(value) => PortView::U32(*value),
-        NodeArg::Rope(_) => executor.ropes[share.op].as_ref().map_or(PortView::Absent, PortView::Rope),
+        NodeArg::Rope(_) => executor.ropes[share.op].as_deref().map_or(PortView::Absent, PortView::Rope),
         NodeArg::Offset => PortView::Offset(TaskOffset { index: worker, count: plan.options.workers }),
     });
     let mut dims = node.dims.clone();

@@ -1,6 +1,9 @@
 //! The memory of the host executor: activation buffers and state of all ranks.
 
-use crate::plan::Plan;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+use super::HostError;
+use crate::plan::{Buffer, Plan, State};
 use crate::reference::Area;
 
 /// Memory that is allocated once and only ever reached through areas.
@@ -15,10 +18,13 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    fn new(bytes: usize) -> Block {
-        let words: Box<[u64]> = vec![0; bytes.div_ceil(8)].into_boxed_slice();
-        let len = words.len();
-        Block { words: Box::into_raw(words).cast(), len }
+    /// Zeroed memory; the system gives its pages as they are touched.
+    fn new(bytes: usize) -> Result<Block, HostError> {
+        let len = bytes.div_ceil(8).max(1);
+        let layout = Layout::array::<u64>(len).map_err(|_| HostError::Memory { bytes })?;
+        // SAFETY: the layout is not empty.
+        let words: *mut u64 = unsafe { alloc_zeroed(layout) }.cast();
+        if words.is_null() { Err(HostError::Memory { bytes }) } else { Ok(Block { words, len }) }
     }
 
     fn area(&self) -> Area<'_> {
@@ -34,8 +40,10 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: pointer and length are those of the boxed slice that `new` leaked.
-        drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.words, self.len)) });
+        if let Ok(layout) = Layout::array::<u64>(self.len) {
+            // SAFETY: `new` allocated the words with this layout.
+            unsafe { dealloc(self.words.cast(), layout) };
+        }
     }
 }
 
@@ -49,17 +57,18 @@ pub struct Memory {
 
 impl Memory {
     /// All memory that `plan` needs, zeroed.
-    pub fn new(plan: &Plan) -> Memory {
-        let rank_buffers =
-            || plan.buffers.iter().map(|b| (0..b.parity * b.sources).map(|_| Block::new(b.bytes)).collect()).collect();
-        let rank_states = || {
-            let bytes = |s: &crate::plan::State| s.shape.iter().product::<usize>() * s.elem.size();
-            plan.states.iter().map(|s| Block::new(bytes(s))).collect()
-        };
-        Memory {
-            buffers: (0..plan.ranks).map(|_| rank_buffers()).collect(),
-            states: (0..plan.ranks).map(|_| rank_states()).collect(),
+    ///
+    /// # Errors
+    /// The system does not give so much.
+    pub fn new(plan: &Plan) -> Result<Memory, HostError> {
+        let copies = |b: &Buffer| (0..b.parity * b.sources).map(|_| Block::new(b.bytes)).collect::<Result<Vec<_>, _>>();
+        let bytes = |s: &State| s.shape.iter().product::<usize>() * s.elem.size();
+        let mut memory = Memory { buffers: Vec::new(), states: Vec::new() };
+        for _ in 0..plan.ranks {
+            memory.buffers.push(plan.buffers.iter().map(copies).collect::<Result<_, _>>()?);
+            memory.states.push(plan.states.iter().map(|s| Block::new(bytes(s))).collect::<Result<_, _>>()?);
         }
+        Ok(memory)
     }
 
     /// The copies of a buffer of `rank` in a step, by source rank.

@@ -19,7 +19,7 @@ pub use weights::{Tensors, WeightError, view};
 use crate::graph::{NodeArg, TensorId};
 use crate::plan::{Plan, PlanError, Tiles};
 use crate::reference::In;
-use crate::rope::RopeTable;
+use crate::rope::{Rope, RopeTable};
 use crate::shape::Place;
 use crate::step::StepRows;
 
@@ -32,6 +32,14 @@ pub enum HostError {
     /// The plan can't be cut into tiles.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// The memory of the plan can't be had.
+    #[error(
+        "the system does not give {bytes} bytes for a buffer or the cache of the plan: ask for a shorter context, or fewer slots"
+    )]
+    Memory {
+        /// Bytes asked for.
+        bytes: usize,
+    },
     /// The step's rows are not ones that the plan holds.
     #[error("a step of {rows} rows; the plan holds 1 to {most}: split the rows over several steps")]
     Rows {
@@ -63,7 +71,7 @@ pub struct Executor {
     tensors: Arc<dyn Tensors + Send>,
     memory: memory::Memory,
     geometry: Vec<Tiles>,
-    ropes: Vec<Option<RopeTable>>,
+    ropes: Vec<Option<Arc<RopeTable>>>,
     counters: run::Counters,
     threads: usize,
     limit: Duration,
@@ -75,7 +83,7 @@ impl Executor {
     /// An executor of `plan` over the weights of `tensors`, on `threads` threads.
     ///
     /// # Errors
-    /// A weight of the plan can't be read from `tensors`.
+    /// A weight of the plan can't be read from `tensors`, or the memory of the plan can't be had.
     pub fn new(plan: Arc<Plan>, tensors: Arc<dyn Tensors + Send>, threads: usize) -> Result<Executor, HostError> {
         for rank in 0..plan.ranks {
             for weight in &plan.graph.weights {
@@ -84,14 +92,25 @@ impl Executor {
         }
         let geometry: Result<Vec<_>, _> =
             (0..plan.graph.ops.len()).map(|op| Tiles::of(&plan.graph, op, &plan.options, plan.pages)).collect();
-        let ropes = plan.graph.ops.iter().map(|node| {
+        // The layers of a model mostly share one rope: its table is made once.
+        let mut tables: Vec<(&Rope, Arc<RopeTable>)> = Vec::new();
+        let mut ropes = Vec::with_capacity(plan.graph.ops.len());
+        for node in &plan.graph.ops {
             let rope = node.args.iter().find_map(|arg| if let NodeArg::Rope(rope) = arg { Some(rope) } else { None });
-            rope.map(|rope| rope.table(plan.options.context))
-        });
+            ropes.push(rope.map(|rope| {
+                let known = tables.iter().find(|(of, _)| *of == rope).map(|(_, table)| table.clone());
+                known.unwrap_or_else(|| {
+                    let table = Arc::new(rope.table(plan.options.context));
+                    tables.push((rope, table.clone()));
+                    table
+                })
+            }));
+        }
+        let memory = memory::Memory::new(&plan)?;
         Ok(Executor {
-            memory: memory::Memory::new(&plan),
+            memory,
             geometry: geometry?,
-            ropes: ropes.collect(),
+            ropes,
             counters: run::Counters::new(&plan),
             threads: threads.max(1),
             limit: Duration::from_secs(20),
