@@ -3,6 +3,7 @@
 use mpk_runtime::graph::ModelConfig;
 use mpk_runtime::rope::{Rope, RopeScaling};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// `config.json` of a dense decoder with grouped-query attention and a gated feed-forward block.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -65,6 +66,8 @@ struct Fields {
     use_sliding_window: bool,
     #[serde(default = "default_act")]
     hidden_act: String,
+    quantization_config: Option<IgnoredAny>,
+    partial_rotary_factor: Option<f64>,
 }
 
 fn default_positions() -> usize {
@@ -116,6 +119,12 @@ impl TryFrom<Fields> for DenseConfig {
         }
         if f.hidden_act != "silu" {
             return Err(format!("`hidden_act` is `{}`: this family is written with `silu`", f.hidden_act));
+        }
+        if f.quantization_config.is_some() {
+            return Err("`quantization_config` is given: this family reads bf16, f16 and f32 weights".into());
+        }
+        if f.partial_rotary_factor.is_some_and(|factor| factor != 1.0) {
+            return Err("`partial_rotary_factor` is not 1: this family rotates whole heads".into());
         }
         if f.use_sliding_window {
             return Err("`use_sliding_window` is true: sliding windows are not supported".into());

@@ -25,5 +25,7 @@ pub mod verify;
 pub use bytemuck;
 pub use half::bf16;
 pub use mpk_macros::{model, mpk_task, op, task_table};
+/// For the configs of models: `#[derive(serde::Deserialize)]` with `#[serde(crate = "mpk_runtime::serde")]`.
+pub use serde;
 #[doc(hidden)]
 pub use static_assertions;

@@ -28,12 +28,18 @@ pub enum Error {
     /// The verifier refuses the plan: an error in the planner, found before it could hang anything.
     #[error("the plan is not proven and does not run:{}", list(.0))]
     Unproven(Vec<Violation>),
+    /// A slice of the model is not what the model is.
+    #[error("{0}")]
+    Slice(Violation),
     /// The CUDA backend is asked for.
     #[error("backend `cuda`: this version has no CUDA executor; use `--backend host`")]
     NoCuda,
     /// The model's value is not a choice among logits.
     #[error("the model does not end in an argmax over logits: only such models generate tokens")]
     NoLogits,
+    /// No ranks to shard over.
+    #[error("0 ranks are asked for: at least 1 is needed")]
+    NoRanks,
     /// No threads to run on.
     #[error("0 threads are asked for: at least 1 is needed")]
     NoThreads,

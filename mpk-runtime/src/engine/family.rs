@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
-
 use super::Error;
 use crate::graph::{Builder, Graph, Model, ModelConfig};
-use crate::load;
+use crate::load::Config;
 use crate::task::TaskDef;
 
 /// A model family: which checkpoints are of it, and how its graph is built.
@@ -22,7 +20,7 @@ pub struct Family {
 }
 
 /// Builds the graph of a config for a number of ranks, whole or a slice of its layers.
-type Build = fn(Value, usize, Option<Range<usize>>) -> Result<Built, Error>;
+type Build = fn(&Config, usize, Option<Range<usize>>) -> Result<Built, Error>;
 
 /// A graph, and what a program needs to know of its config.
 #[derive(Clone, Debug)]
@@ -45,25 +43,25 @@ impl Family {
     ///
     /// # Errors
     /// The config names no architecture, or one that no family has.
-    pub fn for_config(families: &'static [Family], config: &Value) -> Result<Family, Error> {
-        let known: Vec<&str> = families.iter().flat_map(|f| f.architectures).copied().collect();
-        let architecture = load::architecture(config, &known)?;
-        let family = families.iter().find(|f| f.architectures.contains(&architecture));
-        // `architecture` gives one of `known` or an error.
-        family.copied().ok_or(Error::NoLogits)
+    pub fn for_config(families: &'static [Family], config: &Config) -> Result<Family, Error> {
+        let known: Vec<_> = families.iter().flat_map(|f| f.architectures.iter().map(move |name| (*name, *f))).collect();
+        Ok(config.architecture(&known)?)
     }
 
-    /// Builds the graph of a config as [`load::read_config`] gives it, for `ranks` ranks; `layers` cuts it to a slice.
+    /// Builds the graph of a config for `ranks` ranks; `layers` cuts it to a slice.
     ///
     /// # Errors
-    /// A config that is not of this family, or dimensions that do not divide.
-    pub fn build(&self, config: Value, ranks: usize, layers: Option<Range<usize>>) -> Result<Built, Error> {
+    /// No ranks, a config that is not of this family, or dimensions that do not divide.
+    pub fn build(&self, config: &Config, ranks: usize, layers: Option<Range<usize>>) -> Result<Built, Error> {
+        if ranks == 0 {
+            return Err(Error::NoRanks);
+        }
         (self.build)(config, ranks, layers)
     }
 }
 
-fn build<M: Model>(config: Value, ranks: usize, layers: Option<Range<usize>>) -> Result<Built, Error> {
-    let config: M::Config = load::deserialize(config)?;
+fn build<M: Model>(config: &Config, ranks: usize, layers: Option<Range<usize>>) -> Result<Built, Error> {
+    let config: M::Config = config.deserialize()?;
     let mut builder = Builder::new(M::NAME, ranks, layers, config.tie_word_embeddings());
     let output = M::build(&config, &mut builder)?;
     Ok(Built { graph: builder.finish(output), vocab: config.vocab_size(), max_positions: config.max_positions() })

@@ -42,7 +42,8 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    fn is_set(&self) -> bool {
+    /// Whether it was asked for.
+    pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -73,6 +74,12 @@ impl<'e> Generation<'e> {
     pub fn canceller(&self) -> Cancel {
         self.cancel.clone()
     }
+
+    /// The same tokens, ended by `cancel`: for a handle that is older than the generation, such as that of a signal handler.
+    pub fn cancelled_by(mut self, cancel: Cancel) -> Self {
+        self.cancel = cancel;
+        self
+    }
 }
 
 impl Iterator for Generation<'_> {
@@ -83,8 +90,10 @@ impl Iterator for Generation<'_> {
         if self.left == 0 || self.cancel.is_set() || self.position + self.pending.len() > self.engine.context {
             return None;
         }
-        let row = match self.engine.feed(&self.pending, self.position) {
-            Ok(row) => row,
+        let cancel = &self.cancel;
+        let row = match self.engine.feed(&self.pending, self.position, || cancel.is_set()) {
+            Ok(Some(row)) => row,
+            Ok(None) => return None,
             Err(error) => {
                 self.left = 0;
                 return Some(Err(error));

@@ -3,6 +3,7 @@
 mod error;
 mod family;
 mod generation;
+mod proven;
 mod tensors;
 
 use std::path::{Path, PathBuf};
@@ -11,14 +12,14 @@ use std::sync::Arc;
 pub use error::Error;
 pub use family::{Built, Family};
 pub use generation::{Cancel, End, Generation, Params, Token};
+pub use proven::{PlanOptions, Proven};
 
 use crate::graph::TensorId;
 use crate::host::Executor;
-use crate::load::{self, Checkpoint, Progress};
-use crate::plan::{self, Plan};
+use crate::load::{Checkpoint, Config, Progress};
+use crate::plan::Plan;
 use crate::step::{PAGE_POSITIONS, Row, StepRows};
 use crate::text::Tokenizer;
-use crate::verify;
 use tensors::Weights;
 
 /// Workers of a rank on the host. The bits of a result depend on it, so it is the same on every machine.
@@ -66,6 +67,28 @@ impl Options {
 }
 
 /// A loaded model, ready to generate.
+///
+/// ```no_run
+/// use std::path::Path;
+///
+/// use mpk_runtime::engine::{End, Engine, Error, Family, Options, Params};
+///
+/// /// The families to choose from are the program's: here it is given them.
+/// fn answer(families: &'static [Family]) -> Result<(), Error> {
+///     let mut engine = Engine::load(Path::new("Qwen3-0.6B"), Options::new(families))?;
+///     let tokenizer = engine.tokenizer()?;
+///     let ids = tokenizer.encode("In the beginning", true)?;
+///     let mut text = tokenizer.stream(&ids, true);
+///     for token in engine.generate(&ids, Params { max_new_tokens: 64, end: End::Stop })? {
+///         // A token may end in the middle of a character: text comes when it is complete.
+///         if let Some(piece) = text.push(token?.id) {
+///             print!("{piece}");
+///         }
+///     }
+///     Ok(())
+/// }
+/// # let _ = answer;
+/// ```
 pub struct Engine {
     executor: Executor,
     dir: PathBuf,
@@ -88,32 +111,34 @@ impl Engine {
             Backend::Auto => notices.push("running on the host: this version has no CUDA executor".to_string()),
             Backend::Cuda => return Err(Error::NoCuda),
         }
-        let config = load::read_config(dir)?;
-        let family = Family::for_config(options.families, &config)?;
-        let end_ids = load::eos_ids(dir, &config)?;
-        let built = family.build(config, options.ranks, None)?;
-        let context = match options.max_context {
-            None => built.max_positions.min(DEFAULT_CONTEXT),
-            Some(asked) if asked >= 1 && asked <= built.max_positions => asked,
-            Some(asked) => return Err(Error::Context { asked, most: built.max_positions }),
-        };
-        let graph = if options.chain { built.graph } else { built.graph.fused(family.tasks)? };
-
-        let checkpoint = Checkpoint::open(dir)?;
-        let (weights, rounded) = Weights::resolve(checkpoint, &graph, &mut Progress::new("rounding weights to bf16"))?;
-        notices.extend(rounded);
-
-        let limits = plan::Options { workers: HOST_WORKERS, rows: ROWS, slots: 1, context, shared_memory: HOPPER_SHARED_MEMORY };
-        let plan = Plan::new(graph, limits)?;
-        verify::verify(&plan).map_err(Error::Unproven)?;
-        let logits = plan.graph.logits().ok_or(Error::NoLogits)?;
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let threads = options.threads.unwrap_or(cores);
         if threads == 0 {
             return Err(Error::NoThreads);
         }
+        let config = Config::read(dir)?;
+        let end_ids = config.end_ids()?;
+        let Proven { plan, vocab, .. } = Proven::new(
+            &config,
+            PlanOptions {
+                families: options.families,
+                workers: HOST_WORKERS,
+                rows: ROWS,
+                slots: 1,
+                ranks: options.ranks,
+                context: options.max_context,
+                layers: None,
+                chain: options.chain,
+            },
+        )?;
+        let logits = plan.graph.logits().ok_or(Error::NoLogits)?;
+        let context = plan.options.context;
+
+        let checkpoint = Checkpoint::open(dir)?;
+        let (weights, rounded) = Weights::resolve(checkpoint, &plan.graph, &mut Progress::new("rounding weights to bf16"))?;
+        notices.extend(rounded);
         let executor = Executor::new(Arc::new(plan), Arc::new(weights), threads)?;
-        Ok(Engine { executor, dir: dir.to_path_buf(), vocab: built.vocab, context, end_ids, logits, notices })
+        Ok(Engine { executor, dir: dir.to_path_buf(), vocab, context, end_ids, logits, notices })
     }
 
     /// Lines that the user should see: what was rounded, why this backend.
@@ -168,17 +193,20 @@ impl Engine {
     /// As [`Engine::generate`].
     pub fn logits(&mut self, prompt: &[u32], forced: &[u32]) -> Result<Vec<Vec<f32>>, Error> {
         self.check_prompt(prompt)?;
-        let last = self.feed(prompt, 0)?;
-        let mut all = vec![self.executor.row(self.logits, last)];
+        let mut all = vec![self.logits_after(prompt, 0)?];
         for (i, id) in forced.iter().enumerate() {
             self.check_ids(&[*id])?;
             if prompt.len() + i >= self.context {
                 return Err(Error::Prompt { tokens: prompt.len() + forced.len(), context: self.context });
             }
-            let last = self.feed(&[*id], prompt.len() + i)?;
-            all.push(self.executor.row(self.logits, last));
+            all.push(self.logits_after(&[*id], prompt.len() + i)?);
         }
         Ok(all)
+    }
+
+    fn logits_after(&mut self, ids: &[u32], position: usize) -> Result<Vec<f32>, Error> {
+        let last = self.feed(ids, position, || false)?;
+        Ok(last.map(|row| self.executor.row(self.logits, row)).unwrap_or_default())
     }
 
     fn check_prompt(&self, ids: &[u32]) -> Result<(), Error> {
@@ -198,11 +226,15 @@ impl Engine {
         }
     }
 
-    /// Runs the steps for `ids` at positions from `position` on; the row of the last one in the last step.
-    fn feed(&mut self, ids: &[u32], position: usize) -> Result<usize, Error> {
+    /// Runs the steps for `ids` at positions from `position` on; the row of the last one in the last step. `None` where `stop`
+    /// says so before a step: a long prompt is many of them.
+    fn feed(&mut self, ids: &[u32], position: usize, stop: impl Fn() -> bool) -> Result<Option<usize>, Error> {
         let pages: Vec<usize> = (0..self.context.div_ceil(PAGE_POSITIONS)).collect();
-        let mut last = 0;
+        let mut last = None;
         for (chunk, tokens) in ids.chunks(ROWS).enumerate() {
+            if stop() {
+                return Ok(None);
+            }
             let row = |(i, token): (usize, &u32)| Row {
                 slot: 0,
                 position: position + chunk * ROWS + i,
@@ -211,7 +243,7 @@ impl Engine {
             };
             let rows = tokens.iter().enumerate().map(row).collect();
             self.executor.step(&StepRows::new(rows, vec![pages.clone()]))?;
-            last = tokens.len() - 1;
+            last = Some(tokens.len() - 1);
         }
         Ok(last)
     }

@@ -1,6 +1,6 @@
 //! `config.json` and `generation_config.json`, whichever version of transformers wrote them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -11,91 +11,110 @@ use super::index::read_text;
 /// The longest config that is read, in bytes.
 const LONGEST_CONFIG: u64 = 10_000_000;
 
-/// The file name, for errors where only the parsed config is at hand.
+/// The file name in a checkpoint.
 const CONFIG: &str = "config.json";
 
 /// The base of the rotary embedding where a config names none, as in transformers.
 const DEFAULT_ROPE_THETA: f64 = 10_000.0;
 
-/// Reads `config.json` in the folder `dir` into one spelling.
+/// A `config.json` in one spelling, and where it was read.
 ///
 /// The hub's older form (`rope_theta`, `rope_scaling` with `type` or `rope_type`, `torch_dtype`) and that of
 /// transformers 5 (`rope_parameters`, `dtype`) both become: `rope_theta`, a number; `rope_scaling`, null or an object
 /// with `rope_type`; and `dtype`, where given. All other fields stay as they are.
-///
-/// # Errors
-/// [`LoadError::Read`], or [`LoadError::Malformed`] (MPK-L0304) naming the field.
-pub fn read_config(dir: &Path) -> Result<Value, LoadError> {
-    let path = dir.join(CONFIG);
-    let mut fields = read_object(&path)?;
-    normalise_rope(&mut fields).map_err(|(field, what)| LoadError::field(&path, field, what))?;
-    if let Some(dtype) = fields.shift_remove("torch_dtype") {
-        fields.entry("dtype").or_insert(dtype);
-    }
-    Ok(Value::Object(fields))
+#[derive(Clone, Debug)]
+pub struct Config {
+    path: PathBuf,
+    fields: Map<String, Value>,
 }
 
-/// Turns a config into the struct of its model.
-///
-/// # Errors
-/// [`LoadError::Malformed`] (MPK-L0304) naming the field that is missing or has the wrong type.
-pub fn deserialize<T: DeserializeOwned>(config: Value) -> Result<T, LoadError> {
-    serde_path_to_error::deserialize(config).map_err(|error| {
-        let path = error.path().to_string();
-        let what = error.into_inner().to_string();
-        // A missing field has no path of its own; serde's message names it.
-        let missing = what.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
-        let (field, what) = match missing {
-            Some(name) if path == "." => (name.to_owned(), "missing".to_owned()),
-            Some(name) => (format!("{path}.{name}"), "missing".to_owned()),
-            None if path == "." => ("fields".to_owned(), what),
-            None => (path, what),
-        };
-        LoadError::field(Path::new(CONFIG), field, what)
-    })
-}
-
-/// The architecture that `config` names first, if it is one of `known`.
-///
-/// # Errors
-/// [`LoadError::Architecture`], which lists the known ones.
-pub fn architecture<'a>(config: &Value, known: &[&'a str]) -> Result<&'a str, LoadError> {
-    let found = config.get("architectures").and_then(|list| list.get(0)).and_then(Value::as_str);
-    known.iter().copied().find(|&name| Some(name) == found).ok_or_else(|| LoadError::Architecture {
-        path: CONFIG.into(),
-        found: found.map(str::to_owned),
-        known: known.iter().map(|&name| name.to_owned()).collect(),
-    })
-}
-
-/// The ids that end a text: `eos_token_id` of `generation_config.json` if it has one, else of `config`; empty if
-/// neither has.
-///
-/// # Errors
-/// [`LoadError::Read`], or [`LoadError::Malformed`] (MPK-L0304) for a value that is no id or list of ids.
-pub fn eos_ids(dir: &Path, config: &Value) -> Result<Vec<u32>, LoadError> {
-    token_ids(dir, config, "eos_token_id")
-}
-
-/// The id that begins a text, looked up as [`eos_ids`] is; the first of a list.
-///
-/// # Errors
-/// As [`eos_ids`].
-pub fn bos_id(dir: &Path, config: &Value) -> Result<Option<u32>, LoadError> {
-    Ok(token_ids(dir, config, "bos_token_id")?.first().copied())
-}
-
-fn token_ids(dir: &Path, config: &Value, field: &str) -> Result<Vec<u32>, LoadError> {
-    let path = dir.join("generation_config.json");
-    if path.exists() {
-        let generation = read_object(&path)?;
-        if let Some(value) = generation.get(field).filter(|value| !value.is_null()) {
-            return read_ids(value).ok_or_else(|| not_ids(&path, field, value));
+impl Config {
+    /// Reads the file `path`, or `config.json` in the folder `path`.
+    ///
+    /// # Errors
+    /// [`LoadError::Read`], or [`LoadError::Malformed`] (MPK-L0304) naming the field.
+    pub fn read(path: &Path) -> Result<Config, LoadError> {
+        let path = if path.is_dir() { path.join(CONFIG) } else { path.to_owned() };
+        let mut fields = read_object(&path)?;
+        normalise_rope(&mut fields).map_err(|(field, what)| LoadError::field(&path, field, what))?;
+        if let Some(dtype) = fields.shift_remove("torch_dtype") {
+            fields.entry("dtype").or_insert(dtype);
         }
+        Ok(Config { path, fields })
     }
-    match config.get(field).filter(|value| !value.is_null()) {
-        Some(value) => read_ids(value).ok_or_else(|| not_ids(&dir.join(CONFIG), field, value)),
-        None => Ok(Vec::new()),
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A field, if the file has it.
+    pub fn get(&self, field: &str) -> Option<&Value> {
+        self.fields.get(field)
+    }
+
+    /// Turns it into the struct of its model.
+    ///
+    /// # Errors
+    /// [`LoadError::Malformed`] (MPK-L0304) naming the field that is missing or has the wrong type.
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, LoadError> {
+        serde_path_to_error::deserialize(Value::Object(self.fields.clone())).map_err(|error| {
+            let path = error.path().to_string();
+            let what = error.into_inner().to_string();
+            // A missing field has no path of its own; serde's message names it.
+            let missing = what.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+            let (field, what) = match missing {
+                Some(name) if path == "." => (name.to_owned(), "missing".to_owned()),
+                Some(name) => (format!("{path}.{name}"), "missing".to_owned()),
+                None if path == "." => ("fields".to_owned(), what),
+                None => (path, what),
+            };
+            LoadError::field(&self.path, field, what)
+        })
+    }
+
+    /// What `known` has for the architecture that it names first.
+    ///
+    /// # Errors
+    /// [`LoadError::Architecture`], which lists the known ones.
+    pub fn architecture<T: Copy>(&self, known: &[(&str, T)]) -> Result<T, LoadError> {
+        let found = self.get("architectures").and_then(|list| list.get(0)).and_then(Value::as_str);
+        known.iter().find(|(name, _)| Some(*name) == found).map(|(_, value)| *value).ok_or_else(|| LoadError::Architecture {
+            path: self.path.clone(),
+            found: found.map(str::to_owned),
+            known: known.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        })
+    }
+
+    /// The ids that end a text: `eos_token_id` of `generation_config.json` beside it if that has one, else its own; empty if
+    /// neither has.
+    ///
+    /// # Errors
+    /// [`LoadError::Read`], or [`LoadError::Malformed`] (MPK-L0304) for a value that is no id or list of ids.
+    pub fn end_ids(&self) -> Result<Vec<u32>, LoadError> {
+        self.token_ids("eos_token_id")
+    }
+
+    /// The id that begins a text, looked up as [`Config::end_ids`] is; the first of a list.
+    ///
+    /// # Errors
+    /// As [`Config::end_ids`].
+    pub fn begin_id(&self) -> Result<Option<u32>, LoadError> {
+        Ok(self.token_ids("bos_token_id")?.first().copied())
+    }
+
+    fn token_ids(&self, field: &str) -> Result<Vec<u32>, LoadError> {
+        let path = self.path.with_file_name("generation_config.json");
+        if path.exists() {
+            let generation = read_object(&path)?;
+            if let Some(value) = generation.get(field).filter(|value| !value.is_null()) {
+                return read_ids(value).ok_or_else(|| not_ids(&path, field, value));
+            }
+        }
+        match self.get(field).filter(|value| !value.is_null()) {
+            Some(value) => read_ids(value).ok_or_else(|| not_ids(&self.path, field, value)),
+            None => Ok(Vec::new()),
+        }
     }
 }
 

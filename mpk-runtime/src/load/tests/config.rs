@@ -6,13 +6,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{fixture, message};
-use crate::load::{architecture, bos_id, deserialize, eos_ids, read_config};
+use crate::load::{Config, LoadError};
 
-/// What `read_config` makes of a config: the value, or the error's text.
-fn read(config: &str) -> Result<Value, String> {
+/// Does something with a config; an error becomes its text, without the folder.
+fn with<T>(config: &str, f: impl FnOnce(Config) -> Result<T, LoadError>) -> Result<T, String> {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("config.json"), config).unwrap();
-    read_config(dir.path()).map_err(|error| message(&error, dir.path()))
+    Config::read(dir.path()).and_then(f).map_err(|error| message(&error, dir.path()))
+}
+
+/// The fields that are read of a config.
+fn read(config: &str) -> Result<Value, String> {
+    with(config, |config| config.deserialize())
 }
 
 #[test]
@@ -73,7 +78,7 @@ fn wrong_configs_name_the_field() {
 #[test]
 fn a_config_becomes_the_struct_of_its_model() {
     #[derive(Debug, Deserialize)]
-    struct Config {
+    struct Model {
         hidden_size: usize,
         rms_norm_eps: f32,
         rope_scaling: Option<Scaling>,
@@ -83,11 +88,11 @@ fn a_config_becomes_the_struct_of_its_model() {
         rope_type: String,
         factor: f32,
     }
-    let config: Config = deserialize(read_config(&fixture("tiny-llama")).unwrap()).unwrap();
+    let config: Model = Config::read(&fixture("tiny-llama")).unwrap().deserialize().unwrap();
     let scaling = config.rope_scaling.unwrap();
     assert_eq!((config.hidden_size, config.rms_norm_eps), (192, 1e-5));
     assert_eq!((scaling.rope_type.as_str(), scaling.factor), ("llama3", 8.0));
-    let config: Config = deserialize(read_config(&fixture("tiny-qwen3")).unwrap()).unwrap();
+    let config: Model = Config::read(&fixture("tiny-qwen3").join("config.json")).unwrap().deserialize().unwrap();
     assert!(config.rope_scaling.is_none());
 
     let cases = [
@@ -96,7 +101,7 @@ fn a_config_becomes_the_struct_of_its_model() {
         (json!({ "hidden_size": 1, "rms_norm_eps": 1, "rope_scaling": { "rope_type": "x" } }), "rope_scaling.factor: missing"),
     ];
     for (config, expected) in cases {
-        let error = deserialize::<Config>(config).unwrap_err().to_string();
+        let error = with(&config.to_string(), |config| config.deserialize::<Model>()).unwrap_err();
         assert_eq!(error.lines().next(), Some(&*format!("MPK-L0304: config.json: {expected}")));
     }
 }
@@ -117,43 +122,47 @@ fn what_a_model_says_of_its_config_is_kept() {
             (fields.heads == 2).then_some(Self).ok_or_else(|| "`heads` is odd".to_owned())
         }
     }
-    deserialize::<Even>(json!({ "heads": 2 })).unwrap();
+    let even = |heads: &Value| with(&json!({ "heads": heads }).to_string(), |config| config.deserialize::<Even>());
+    even(&json!(2)).unwrap();
     for (heads, expected) in [(json!(3), "fields: `heads` is odd"), (json!({}), "heads: invalid type: map, expected usize")] {
-        let error = deserialize::<Even>(json!({ "heads": heads })).unwrap_err().to_string();
+        let error = even(&heads).unwrap_err();
         assert_eq!(error.lines().next(), Some(&*format!("MPK-L0304: config.json: {expected}")));
     }
 }
 
 #[test]
 fn architectures_are_looked_up_among_the_known() {
-    let known = ["LlamaForCausalLM", "Qwen3ForCausalLM"];
-    let config = read_config(&fixture("tiny-qwen3")).unwrap();
-    assert_eq!(architecture(&config, &known).unwrap(), "Qwen3ForCausalLM");
+    let known = [("LlamaForCausalLM", 1), ("Qwen3ForCausalLM", 3)];
+    let architecture = |config: &str| with(config, |config| config.architecture(&known));
+    assert_eq!(architecture(r#"{"architectures": ["Qwen3ForCausalLM"]}"#).unwrap(), 3);
     let help = "\n  = help: known are LlamaForCausalLM, Qwen3ForCausalLM; another one needs its own model! description";
-    let error = architecture(&json!({ "architectures": ["Other"] }), &known).unwrap_err().to_string();
+    let error = architecture(r#"{"architectures": ["Other"]}"#).unwrap_err();
     assert_eq!(error, format!("config.json: architectures[0]: architecture Other is not known{help}"));
-    let error = architecture(&json!({}), &known).unwrap_err().to_string();
+    let error = architecture("{}").unwrap_err();
     assert_eq!(error, format!("config.json: architectures[0]: no architecture is named{help}"));
 }
 
 #[test]
 fn end_ids_come_from_the_generation_config_first() {
-    let dir = fixture("tiny-qwen3");
-    let config = read_config(&dir).unwrap();
-    assert_eq!(eos_ids(&dir, &config).unwrap(), [2298, 2296]);
-    assert_eq!(bos_id(&dir, &config).unwrap(), Some(2296));
+    let config = Config::read(&fixture("tiny-qwen3")).unwrap();
+    assert_eq!(config.end_ids().unwrap(), [2298, 2296]);
+    assert_eq!(config.begin_id().unwrap(), Some(2296));
 
     let dir = tempfile::tempdir().unwrap();
-    let config = json!({ "eos_token_id": 7, "bos_token_id": null });
-    assert_eq!(eos_ids(dir.path(), &config).unwrap(), [7]);
-    assert_eq!(bos_id(dir.path(), &config).unwrap(), None);
-    assert!(eos_ids(dir.path(), &json!({})).unwrap().is_empty());
+    let read = |config: Value| {
+        fs::write(dir.path().join("config.json"), config.to_string()).unwrap();
+        Config::read(dir.path()).unwrap()
+    };
+    assert!(read(json!({})).end_ids().unwrap().is_empty());
+    let config = read(json!({ "eos_token_id": 7, "bos_token_id": null }));
+    assert_eq!(config.end_ids().unwrap(), [7]);
+    assert_eq!(config.begin_id().unwrap(), None);
     fs::write(dir.path().join("generation_config.json"), r#"{"eos_token_id": null}"#).unwrap();
-    assert_eq!(eos_ids(dir.path(), &config).unwrap(), [7]);
+    assert_eq!(config.end_ids().unwrap(), [7]);
     for wrong in ["-1", "4294967296", "\"7\"", "[1, null]"] {
         let text = format!("{{\"eos_token_id\": {wrong}}}");
         fs::write(dir.path().join("generation_config.json"), text).unwrap();
-        let error = message(&eos_ids(dir.path(), &config).unwrap_err(), dir.path());
+        let error = message(&config.end_ids().unwrap_err(), dir.path());
         let expected = "MPK-L0304: generation_config.json: eos_token_id: ";
         assert!(error.starts_with(expected), "{error}");
     }
