@@ -1,8 +1,12 @@
 //! What the programs share: the checkpoint that ships with them, and how they end.
 
-use std::path::PathBuf;
+mod interrupt;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+pub use interrupt::{INTERRUPTED, Interrupt};
 use mpk_runtime::engine::{Backend, Options};
 
 /// The folder of the tiny Qwen3 that ships with the programs: beside the program if it was bundled, else in the source tree.
@@ -62,7 +66,38 @@ impl RunArgs {
 /// Ends a program: bad input is one error on stderr and exit code 2.
 pub fn finish(result: Result<ExitCode, Box<dyn std::error::Error>>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
+        let closed = error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe);
+        if closed {
+            // The reader has what it wanted, as in `generate | head -1`.
+            return ExitCode::SUCCESS;
+        }
+        // Nobody is left to tell if stderr is closed too.
+        let _ = writeln!(io::stderr(), "error: {error}");
         ExitCode::from(2)
     })
+}
+
+/// Writes a file whole or not at all; the error names it.
+///
+/// # Errors
+/// The folder can't be written, or the disk is full.
+pub fn write_file(path: &Path, text: &str) -> Result<(), String> {
+    let failed = |error: io::Error| format!("cannot write {}: {error}", path.display());
+    // A device or pipe can't be renamed onto.
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, text).map_err(failed);
+    }
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path)).map_err(|error| {
+        let _ = std::fs::remove_file(&part);
+        failed(error)
+    })
+}
+
+/// A range as `A..B`.
+pub fn range(text: &str) -> Result<std::ops::Range<usize>, String> {
+    let ends = text.split_once("..").and_then(|(a, b)| Some(a.trim().parse().ok()?..b.trim().parse().ok()?));
+    ends.ok_or_else(|| format!("`{text}` is not a range: write `0..4` for the first four"))
 }

@@ -1,17 +1,20 @@
 //! Generates text: by default with the tiny Qwen3 that ships with the repository.
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use examples::RunArgs;
-use mpk_runtime::engine::{End, Engine, Params};
+use examples::{INTERRUPTED, Interrupt, RunArgs};
+use mpk_runtime::engine::{End, Engine, Options, Params};
 use mpk_runtime::text::Message;
+use serde_json::json;
 
-/// Generate text with a model.
+/// Generate text with a model, always the likeliest token.
+///
+/// Ctrl-C ends the text: the last line is printed and the exit code is 130. Bad input is one error and exit code 2.
 #[derive(Parser)]
 #[command(version)]
 struct Args {
@@ -19,13 +22,13 @@ struct Args {
     #[arg(long, value_name = "DIR")]
     model: Option<PathBuf>,
     /// Continue this text
-    #[arg(long, value_name = "TEXT", group = "input")]
+    #[arg(long, value_name = "TEXT", group = "input", allow_hyphen_values = true)]
     prompt: Option<String>,
     /// Continue these token ids
     #[arg(long, value_name = "1,2,3", value_delimiter = ',', group = "input")]
     prompt_ids: Option<Vec<u32>>,
     /// Answer this message, through the model's chat template
-    #[arg(long, value_name = "TEXT", group = "input")]
+    #[arg(long, value_name = "TEXT", group = "input", allow_hyphen_values = true)]
     chat: Option<String>,
     /// Most tokens to generate
     #[arg(long, default_value_t = 64, value_name = "N")]
@@ -45,64 +48,50 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
+    let interrupt = Interrupt::install()?;
     let dir = args.model.clone().unwrap_or_else(examples::tiny_model);
-    let options = mpk_runtime::engine::Options { max_context: args.max_context, ..args.run.options() };
-    let mut engine = Engine::load(&dir, options)?;
-    for notice in engine.notices() {
-        eprintln!("{notice}");
-    }
-
+    let mut engine = Engine::load(&dir, Options { max_context: args.max_context, ..args.run.options() })?;
     let tokenizer = engine.tokenizer();
-    let ids = match (&args.prompt_ids, &args.chat) {
-        (Some(ids), _) => ids.clone(),
-        (_, Some(text)) => tokenizer.as_ref().map_err(|e| e.to_string())?.encode_chat(&[Message::new("user", text)])?,
-        _ => tokenizer.as_ref().map_err(|e| e.to_string())?.encode(args.prompt.as_deref().unwrap_or("In the beginning"), true)?,
+    // Nothing to continue is asked for: the tiny model knows how this goes on.
+    let given = args.prompt_ids.is_some() || args.chat.is_some();
+    let prompt = args.prompt.as_deref().unwrap_or(if given { "" } else { "In the beginning" });
+    let ids = match (&args.prompt_ids, &args.chat, &tokenizer) {
+        (Some(ids), ..) => ids.clone(),
+        (_, _, Err(error)) => return Err(error.to_string().into()),
+        (_, Some(text), Ok(tokenizer)) => tokenizer.encode_chat(&[Message::new("user", text)])?,
+        (.., Ok(tokenizer)) => tokenizer.encode(prompt, true)?,
     };
 
+    let (backend, notices) = (engine.backend(), engine.notices().to_vec());
     let params = Params { max_new_tokens: args.max_new_tokens, end: End::Stop };
-    let backend = engine.backend();
-    let mut generation = engine.generate(&ids, params)?;
-    let cancel = generation.canceller();
-    ctrlc::set_handler(move || cancel.cancel())?;
-
-    // Ids can be generated without a tokenizer; their text can't.
+    let generation = engine.generate(&ids, params)?.cancelled_by(interrupt.begin());
+    notices.iter().for_each(|notice| eprintln!("{notice}"));
+    // Ids can be continued without a tokenizer; then they are shown as they are.
     let mut stream = tokenizer.as_ref().ok().map(|t| t.stream(&ids, true));
+    let mut stdout = io::stdout().lock();
+    let mut show = |piece: &str| if args.json { Ok(()) } else { write!(stdout, "{piece}").and_then(|()| stdout.flush()) };
+    show(prompt)?;
     let (mut out, mut text) = (Vec::new(), String::new());
-    if !args.json {
-        print!(
-            "{}",
-            args.prompt.as_deref().unwrap_or(if args.chat.is_none() && args.prompt_ids.is_none() {
-                "In the beginning"
-            } else {
-                ""
-            })
-        );
-    }
     let start = Instant::now();
-    for token in &mut generation {
-        let token = token?;
-        out.push(token.id);
-        let piece = match &mut stream {
-            Some(stream) => stream.push(token.id).unwrap_or_default(),
-            None => format!("{} ", token.id),
-        };
-        if !args.json {
-            print!("{piece}");
-            std::io::stdout().flush()?;
+    for token in generation {
+        let id = token?.id;
+        out.push(id);
+        match &mut stream {
+            Some(stream) => {
+                let piece = stream.push(id).unwrap_or_default();
+                show(&piece)?;
+                text.push_str(&piece);
+            }
+            None => show(&format!("{id} "))?,
         }
-        text.push_str(&piece);
     }
-    let seconds = start.elapsed().as_secs_f64();
+    let tokens_per_s = out.len() as f64 / start.elapsed().as_secs_f64();
     let rest = stream.and_then(|s| s.finish()).unwrap_or_default();
     text.push_str(&rest);
-    let tokens_per_s = out.len() as f64 / seconds;
+    show(&format!("{rest}\n\n{} tokens, {tokens_per_s:.1} tokens/s, backend {backend}\n", out.len()))?;
     if args.json {
-        println!(
-            "{}",
-            serde_json::json!({"prompt_ids": ids, "ids": out, "text": text, "backend": backend, "tokens_per_s": tokens_per_s})
-        );
-    } else {
-        println!("{rest}\n\n{} tokens, {tokens_per_s:.1} tokens/s, backend {backend}", out.len());
+        let object = json!({"prompt_ids": ids, "ids": out, "text": text, "backend": backend, "tokens_per_s": tokens_per_s});
+        writeln!(stdout, "{object}")?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if interrupt.came() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
