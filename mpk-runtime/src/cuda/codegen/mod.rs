@@ -5,6 +5,7 @@
 
 mod body;
 mod config;
+mod flat;
 
 use std::fmt::Write;
 
