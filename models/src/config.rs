@@ -39,6 +39,9 @@ pub struct DenseConfig {
     pub mlp_bias: bool,
 }
 
+/// No model has a larger number in its config: products of two do not overflow.
+const LARGEST: usize = i32::MAX as usize;
+
 /// The fields as they stand in the file, with the defaults of transformers.
 #[derive(Deserialize)]
 struct Fields {
@@ -97,9 +100,11 @@ impl TryFrom<Fields> for DenseConfig {
             ("num_attention_heads", f.num_attention_heads),
             ("vocab_size", f.vocab_size),
             ("max_position_embeddings", f.max_position_embeddings),
+            ("num_key_value_heads", f.num_key_value_heads.unwrap_or(1)),
+            ("head_dim", f.head_dim.unwrap_or(1)),
         ] {
-            if value == 0 {
-                return Err(format!("`{name}` is 0"));
+            if !(1..=LARGEST).contains(&value) {
+                return Err(format!("`{name}` is {value}: 1 to {LARGEST} make sense"));
             }
         }
         let kv_heads = f.num_key_value_heads.unwrap_or(f.num_attention_heads);

@@ -1,10 +1,13 @@
 //! Plans a model from its config alone, proves the plan and shows it.
 
 use std::error::Error;
+use std::io::{self, Write};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use mpk_runtime::cuda::codegen;
 use mpk_runtime::engine::{PlanOptions, Proven};
 use mpk_runtime::load::Config;
 
@@ -16,8 +19,8 @@ struct Args {
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// Sequences that are decoded together, 1 to 16
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    slots: usize,
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    slots: u8,
     /// Workers of a rank: the SMs of its GPU
     #[arg(long, default_value_t = 132, value_name = "N")]
     workers: usize,
@@ -26,13 +29,22 @@ struct Args {
     ranks: usize,
     /// Plan these layers only, with the head and the tail of the model
     #[arg(long, value_name = "A..B", value_parser = examples::range)]
-    layers: Option<std::ops::Range<usize>>,
+    layers: Option<Range<usize>>,
     /// Positions that a sequence may have
     #[arg(long, value_name = "N")]
     context: Option<usize>,
     /// Plan the unfused chain of the model's ops
     #[arg(long)]
     chain: bool,
+    /// Print the whole plan as JSON
+    #[arg(long, group = "output")]
+    json: bool,
+    /// Draw the plan
+    #[arg(long, value_name = "FILE", group = "output")]
+    svg: Option<PathBuf>,
+    /// Write the CUDA source of its kernel
+    #[arg(long, value_name = "FILE", group = "output")]
+    source: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -43,14 +55,32 @@ fn run(args: Args) -> Result<ExitCode, Box<dyn Error>> {
     let options = PlanOptions {
         families: models::FAMILIES,
         workers: args.workers,
-        rows: args.slots,
-        slots: args.slots,
+        rows: args.slots.into(),
+        slots: args.slots.into(),
         ranks: args.ranks,
         context: args.context,
         layers: args.layers,
         chain: args.chain,
     };
-    let proven = Proven::new(&Config::read(&args.config)?, options)?;
-    println!("{:?} {:?} {:?}", proven.planning, proven.proving, proven.proof);
+    let Proven { plan, proof, planning, proving, .. } = Proven::new(&Config::read(&args.config)?, options)?;
+    let mut stdout = io::stdout().lock();
+    if args.json {
+        writeln!(stdout, "{}", plan.to_json()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(path) = &args.svg {
+        examples::write_file(path, &plan.svg())?;
+    }
+    if let Some(path) = &args.source {
+        examples::write_file(path, &codegen::generate(&plan)?.flat())?;
+    }
+    write!(stdout, "{}", plan.report())?;
+    let [planning, proving] = [planning, proving].map(|time| time.as_secs_f64() * 1e3);
+    writeln!(stdout, "planned in {planning:.0} ms")?;
+    writeln!(
+        stdout,
+        "proven in {proving:.0} ms: {} tasks, {} edges, {} bytes of outputs written exactly once a step",
+        proof.tasks, proof.edges, proof.bytes
+    )?;
     Ok(ExitCode::SUCCESS)
 }
