@@ -1,0 +1,8 @@
+// The outputs of the step before may still be read.
+dep_wait();
+const uint32_t first = task.first_tile * 64;
+const uint32_t count = smaller(task.tiles * 64, H - first);
+for (uint32_t t = 0; t < T; ++t) {
+    const uint32_t token = rows[t].token;
+    for (uint32_t i = role_thread(); i < count; i += role_threads()) y.store(t, first + i, w.at(token, first + i));
+}
