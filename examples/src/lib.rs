@@ -77,6 +77,17 @@ pub fn finish(result: Result<ExitCode, Box<dyn std::error::Error>>) -> ExitCode 
     })
 }
 
+/// Prints a text and a line end. A reader that leaves early has what it wanted.
+///
+/// # Errors
+/// Stdout can't be written.
+pub fn print(text: String) -> io::Result<()> {
+    match writeln!(io::stdout(), "{text}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
 /// Writes a file whole or not at all; the error names it.
 ///
 /// # Errors

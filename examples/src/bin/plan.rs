@@ -1,7 +1,6 @@
 //! Plans a model from its config alone, proves the plan and shows it.
 
 use std::error::Error;
-use std::io::{self, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -63,9 +62,8 @@ fn run(args: Args) -> Result<ExitCode, Box<dyn Error>> {
         chain: args.chain,
     };
     let Proven { plan, proof, planning, proving, .. } = Proven::new(&Config::read(&args.config)?, options)?;
-    let mut stdout = io::stdout().lock();
     if args.json {
-        writeln!(stdout, "{}", plan.to_json()?)?;
+        examples::print(plan.to_json()?)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(path) = &args.svg {
@@ -74,13 +72,13 @@ fn run(args: Args) -> Result<ExitCode, Box<dyn Error>> {
     if let Some(path) = &args.source {
         examples::write_file(path, &codegen::generate(&plan)?.flat())?;
     }
-    write!(stdout, "{}", plan.report())?;
     let [planning, proving] = [planning, proving].map(|time| time.as_secs_f64() * 1e3);
-    writeln!(stdout, "planned in {planning:.0} ms")?;
-    writeln!(
-        stdout,
-        "proven in {proving:.0} ms: {} tasks, {} edges, {} bytes of outputs written exactly once a step",
-        proof.tasks, proof.edges, proof.bytes
-    )?;
+    examples::print(format!(
+        "{}planned in {planning:.0} ms\nproven in {proving:.0} ms: {} tasks, {} edges, {} bytes of outputs written exactly once a step",
+        plan.report(),
+        proof.tasks,
+        proof.edges,
+        proof.bytes
+    ))?;
     Ok(ExitCode::SUCCESS)
 }

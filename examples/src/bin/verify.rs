@@ -1,6 +1,7 @@
 //! Compares a model with reference outputs, or every task with its definition.
 
 use std::error::Error;
+use std::fmt::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -48,9 +49,9 @@ fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
     let logits = file.with_file_name("logits.safetensors");
     let comparison = goldens.compare(&mut engine, logits.is_file().then_some(logits.as_path()))?;
     if args.json {
-        println!("{}", serde_json::to_string(&comparison)?);
+        examples::print(serde_json::to_string(&comparison)?)?;
     } else {
-        print_text(&goldens.model, &comparison);
+        examples::print(table(&goldens.model, &comparison)?)?;
     }
     Ok(if comparison.pass { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -58,17 +59,19 @@ fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
 fn tasks(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
     let report = check::run(mpk_tasks::CHECKS, check::start(args.run.options().backend)?);
     if args.json {
-        println!("{}", serde_json::to_string(&report)?);
+        examples::print(serde_json::to_string(&report)?)?;
     } else {
-        println!("{report}");
+        examples::print(report.to_string())?;
     }
     Ok(if report.pass { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn print_text(model: &str, c: &Comparison) {
-    println!("{:<12} {:>9} {:>6} {:>10} {:>12}  free running", "case", "differing", "wrong", "rms top 5", "rms prompt");
+fn table(model: &str, c: &Comparison) -> Result<String, fmt::Error> {
+    let mut out = String::new();
+    writeln!(out, "{:<12} {:>9} {:>6} {:>10} {:>12}  free running", "case", "differing", "wrong", "rms top 5", "rms prompt")?;
     for case in &c.cases {
-        println!(
+        writeln!(
+            out,
             "{:<12} {:>9} {:>6} {:>10.4} {:>12}  {}",
             case.id,
             case.differing.len(),
@@ -76,10 +79,11 @@ fn print_text(model: &str, c: &Comparison) {
             case.rms_top5,
             case.rms_prompt.map_or("-".into(), |v| format!("{v:.4}")),
             if case.free_running { "equal" } else { "DIFFERS" }
-        );
+        )?;
     }
     for (name, figure) in [("steps that differ", c.differing), ("rms top 5", c.rms_top5), ("rms prompt", c.rms_prompt)] {
-        println!("{name:<18} {:.4}, at most {:.4}", figure.value, figure.most);
+        writeln!(out, "{name:<18} {:.4}, at most {:.4}", figure.value, figure.most)?;
     }
-    println!("{model}: {} over {} steps", if c.pass { "pass" } else { "FAIL" }, c.steps);
+    write!(out, "{model}: {} over {} steps", if c.pass { "pass" } else { "FAIL" }, c.steps)?;
+    Ok(out)
 }
