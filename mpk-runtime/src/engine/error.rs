@@ -31,9 +31,9 @@ pub enum Error {
     /// A slice of the model is not what the model is.
     #[error("{0}")]
     Slice(Violation),
-    /// The CUDA backend is asked for.
-    #[error("backend `cuda`: this version has no CUDA executor; use `--backend host`")]
-    NoCuda,
+    /// The GPU.
+    #[error(transparent)]
+    Cuda(#[from] crate::cuda::executor::CudaError),
     /// The model's value is not a choice among logits.
     #[error("the model does not end in an argmax over logits: only such models generate tokens")]
     NoLogits,

@@ -91,15 +91,16 @@ impl Iterator for Generation<'_> {
             return None;
         }
         let cancel = &self.cancel;
-        let row = match self.engine.feed(&self.pending, self.position, || cancel.is_set()) {
-            Ok(Some(row)) => row,
+        let engine = &mut *self.engine;
+        let row = engine.feed(&self.pending, self.position, || cancel.is_set());
+        let id = match row.and_then(|row| row.map(|row| engine.sampled(row)).transpose()) {
+            Ok(Some(id)) => id,
             Ok(None) => return None,
             Err(error) => {
                 self.left = 0;
                 return Some(Err(error));
             }
         };
-        let id = self.engine.sampled(row);
         let end = self.engine.end_ids.contains(&id);
         self.position += self.pending.len();
         self.pending = vec![id];

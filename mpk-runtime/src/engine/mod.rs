@@ -4,10 +4,10 @@ mod error;
 mod family;
 mod generation;
 mod proven;
+mod runner;
 mod tensors;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub use error::Error;
 pub use family::{Built, Family};
@@ -15,11 +15,11 @@ pub use generation::{Cancel, End, Generation, Params, Token};
 pub use proven::{PlanOptions, Proven};
 
 use crate::graph::TensorId;
-use crate::host::Executor;
 use crate::load::{Checkpoint, Config, Progress};
 use crate::plan::Plan;
 use crate::step::{PAGE_POSITIONS, Row, StepRows};
 use crate::text::Tokenizer;
+use runner::{Runner, Target};
 use tensors::Weights;
 
 /// Workers of a rank on the host. The bits of a result depend on it, so it is the same on every machine.
@@ -90,7 +90,7 @@ impl Options {
 /// # let _ = answer;
 /// ```
 pub struct Engine {
-    executor: Executor,
+    executor: Runner,
     dir: PathBuf,
     vocab: usize,
     context: usize,
@@ -106,11 +106,7 @@ impl Engine {
     /// See [`Error`]: everything is checked before anything runs.
     pub fn load(dir: &Path, options: Options) -> Result<Engine, Error> {
         let mut notices = Vec::new();
-        match options.backend {
-            Backend::Host => {}
-            Backend::Auto => notices.push("running on the host: this version has no CUDA executor".to_string()),
-            Backend::Cuda => return Err(Error::NoCuda),
-        }
+        let target = Target::choose(options.backend, options.ranks, &mut notices)?;
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let threads = options.threads.unwrap_or(cores);
         if threads == 0 {
@@ -122,7 +118,7 @@ impl Engine {
             &config,
             PlanOptions {
                 families: options.families,
-                workers: HOST_WORKERS,
+                workers: target.workers(),
                 rows: ROWS,
                 slots: 1,
                 ranks: options.ranks,
@@ -137,7 +133,7 @@ impl Engine {
         let checkpoint = Checkpoint::open(dir)?;
         let (weights, rounded) = Weights::resolve(checkpoint, &plan.graph, &mut Progress::new("rounding weights to bf16"))?;
         notices.extend(rounded);
-        let executor = Executor::new(Arc::new(plan), Arc::new(weights), threads)?;
+        let executor = Runner::new(target, plan, weights, threads)?;
         Ok(Engine { executor, dir: dir.to_path_buf(), vocab, context, end_ids, logits, notices })
     }
 
@@ -146,9 +142,9 @@ impl Engine {
         &self.notices
     }
 
-    /// The name of the backend that runs: `host`.
+    /// The name of the backend that runs: `host` or `cuda`.
     pub fn backend(&self) -> &'static str {
-        "host"
+        self.executor.name()
     }
 
     /// The plan that runs.
@@ -206,7 +202,7 @@ impl Engine {
 
     fn logits_after(&mut self, ids: &[u32], position: usize) -> Result<Vec<f32>, Error> {
         let last = self.feed(ids, position, || false)?;
-        Ok(last.map(|row| self.executor.row(self.logits, row)).unwrap_or_default())
+        last.map_or(Ok(Vec::new()), |row| self.executor.row(self.logits, row))
     }
 
     fn check_prompt(&self, ids: &[u32]) -> Result<(), Error> {
@@ -249,7 +245,7 @@ impl Engine {
     }
 
     /// The token that the last step gave for a row.
-    fn sampled(&self, row: usize) -> u32 {
-        self.executor.word(self.executor.plan().graph.output, row) as u32
+    fn sampled(&self, row: usize) -> Result<u32, Error> {
+        self.executor.token(row)
     }
 }

@@ -1,0 +1,124 @@
+//! The executor that an engine runs its plan on.
+
+use std::sync::Arc;
+
+use super::{Backend, Error, HOST_WORKERS, tensors::Weights};
+use crate::cuda::driver::Device;
+use crate::cuda::executor as cuda;
+use crate::graph::TensorId;
+use crate::host;
+use crate::plan::Plan;
+use crate::step::StepRows;
+
+/// Where a plan will run: decided before it is made, since it is made for a number of workers.
+pub enum Target {
+    /// The CPU.
+    Host,
+    /// This GPU.
+    Cuda(Device),
+}
+
+impl Target {
+    /// The target of a backend; `Auto` falls back to the host and says why.
+    ///
+    /// # Errors
+    /// The GPU is asked for and can't be used.
+    pub fn choose(backend: Backend, ranks: usize, notices: &mut Vec<String>) -> Result<Target, Error> {
+        let open = || -> Result<Device, cuda::CudaError> {
+            if ranks > 1 {
+                return Err(cuda::CudaError::Ranks(ranks));
+            }
+            Ok(Device::open()?)
+        };
+        match backend {
+            Backend::Host => Ok(Target::Host),
+            Backend::Cuda => Ok(Target::Cuda(open()?)),
+            Backend::Auto => Ok(match open() {
+                Ok(device) => Target::Cuda(device),
+                Err(why) => {
+                    notices.push(format!("running on the host: {why}"));
+                    Target::Host
+                }
+            }),
+        }
+    }
+
+    /// Workers of a rank.
+    pub fn workers(&self) -> usize {
+        match self {
+            Target::Host => HOST_WORKERS,
+            Target::Cuda(device) => device.multiprocessors,
+        }
+    }
+}
+
+/// Runs steps of a plan.
+pub enum Runner {
+    /// On the CPU.
+    Host(host::Executor),
+    /// On a GPU.
+    Cuda(cuda::Executor),
+}
+
+impl Runner {
+    /// Makes `plan` ready to run with `weights`; `threads` is for the host.
+    ///
+    /// # Errors
+    /// Memory that does not suffice, or a kernel that does not compile.
+    pub fn new(target: Target, plan: Plan, weights: Weights, threads: usize) -> Result<Runner, Error> {
+        let plan = Arc::new(plan);
+        Ok(match target {
+            Target::Host => Runner::Host(host::Executor::new(plan, Arc::new(weights), threads)?),
+            Target::Cuda(device) => Runner::Cuda(cuda::Executor::new(device, plan, &weights)?),
+        })
+    }
+
+    /// `host` or `cuda`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Runner::Host(_) => "host",
+            Runner::Cuda(_) => "cuda",
+        }
+    }
+
+    /// The plan it runs.
+    pub fn plan(&self) -> &Plan {
+        match self {
+            Runner::Host(executor) => executor.plan(),
+            Runner::Cuda(executor) => executor.plan(),
+        }
+    }
+
+    /// Runs one step.
+    ///
+    /// # Errors
+    /// The step does not come to its end.
+    pub fn step(&mut self, rows: &StepRows) -> Result<(), Error> {
+        match self {
+            Runner::Host(executor) => executor.step(rows)?,
+            Runner::Cuda(executor) => executor.step(rows)?,
+        }
+        Ok(())
+    }
+
+    /// Row `t` of a tensor after the last step.
+    ///
+    /// # Errors
+    /// The GPU can't be read.
+    pub fn row(&self, tensor: TensorId, t: usize) -> Result<Vec<f32>, Error> {
+        Ok(match self {
+            Runner::Host(executor) => executor.row(tensor, t),
+            Runner::Cuda(executor) => executor.row(tensor, t)?,
+        })
+    }
+
+    /// The token that the last step gave for row `t`.
+    ///
+    /// # Errors
+    /// The GPU can't be read.
+    pub fn token(&self, t: usize) -> Result<u32, Error> {
+        // Ids are below 2^24, so they are whole numbers in f32 too.
+        let row = self.row(self.plan().graph.output, t)?;
+        Ok(row.first().map_or(0, |id| *id as u32))
+    }
+}
