@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::Failure;
+use crate::cuda::driver::Device;
+use crate::cuda::executor as cuda;
 use crate::engine::{Backend, Error};
 use crate::graph::TensorId;
 use crate::host::{Executor, Tensors};
@@ -39,14 +41,17 @@ pub trait Machine {
 /// Begins to run a plan.
 pub type Start = fn(Arc<Plan>, Arc<dyn Tensors + Send>) -> Result<Box<dyn Machine>, Failure>;
 
-/// What begins to run plans on a backend.
+/// What begins to run plans on a backend; `Auto` is the host.
 ///
 /// # Errors
-/// This version has no such backend.
+/// The GPU is asked for and can't be used.
 pub fn start(backend: Backend) -> Result<Start, Error> {
     match backend {
         Backend::Host | Backend::Auto => Ok(host),
-        Backend::Cuda => Err(Error::NoCuda),
+        Backend::Cuda => {
+            Device::open().map_err(cuda::CudaError::from)?;
+            Ok(gpu)
+        }
     }
 }
 
@@ -75,5 +80,31 @@ impl Machine for Executor {
     fn set_state(&mut self, rank: usize, state: usize, bytes: &[u8]) -> Result<(), Failure> {
         Executor::set_state(self, rank, state, bytes);
         Ok(())
+    }
+}
+
+fn gpu(plan: Arc<Plan>, tensors: Arc<dyn Tensors + Send>) -> Result<Box<dyn Machine>, Failure> {
+    let device = Device::open().map_err(cuda::CudaError::from)?;
+    let mut executor = cuda::Executor::new(device, plan, &*tensors)?;
+    executor.set_poison(true);
+    Ok(Box::new(executor))
+}
+
+/// One rank: a plan of several does not begin to run.
+impl Machine for cuda::Executor {
+    fn step(&mut self, rows: &StepRows) -> Result<(), Failure> {
+        Ok(cuda::Executor::step(self, rows)?)
+    }
+
+    fn tensor(&self, _: usize, tensor: TensorId, rows: usize) -> Result<Vec<u8>, Failure> {
+        Ok(self.bytes(tensor, rows)?)
+    }
+
+    fn state(&self, _: usize, state: usize) -> Result<Vec<u8>, Failure> {
+        Ok(cuda::Executor::state(self, state)?)
+    }
+
+    fn set_state(&mut self, _: usize, state: usize, bytes: &[u8]) -> Result<(), Failure> {
+        Ok(cuda::Executor::set_state(self, state, bytes)?)
     }
 }

@@ -139,6 +139,15 @@ impl Device {
         call("cuMemcpyHtoD", unsafe { result::memcpy_htod_sync(to, elements) })
     }
 
+    /// Sets every byte; no kernel may be running.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn fill<T: Pod>(&self, memory: &Memory<T>, byte: u8) -> Result<(), DeviceError> {
+        // SAFETY: the whole of a live allocation.
+        call("cuMemsetD8", unsafe { result::memset_d8_sync(memory.address, byte, memory.len * size_of::<T>()) })
+    }
+
     /// Reads elements while a kernel may be running: on a stream of its own.
     ///
     /// # Errors
@@ -214,6 +223,16 @@ pub struct Memory<T> {
 }
 
 impl<T> Memory<T> {
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Its device address.
     pub fn address(&self) -> u64 {
         self.address

@@ -99,6 +99,8 @@ pub struct Executor {
     running: bool,
     tables: Vec<u32>,
     buffers: Vec<Memory<u8>>,
+    states: Vec<Memory<u8>>,
+    poison: bool,
     head: Memory<u64>,
     fault: Memory<abi::Fault>,
     pages: Memory<u32>,
@@ -133,10 +135,13 @@ impl Executor {
             plan.buffers.iter().map(|b| device.memory("activations", b.bytes * b.sources * b.parity, 0)).collect();
         let buffers = buffers?;
         at.buffers = buffers.iter().map(Memory::address).collect();
-        for state in &plan.states {
-            let bytes = state.shape.iter().product::<usize>() * state.elem.size();
-            at.states.push(keep(device.memory("the KV cache", bytes, 0)?));
-        }
+        let states: Result<Vec<Memory<u8>>, DeviceError> = plan
+            .states
+            .iter()
+            .map(|s| device.memory("the KV cache", s.shape.iter().product::<usize>() * s.elem.size(), 0))
+            .collect();
+        let states = states?;
+        at.states = states.iter().map(Memory::address).collect();
         for (weight, packed) in plan.graph.weights.iter().zip(&plan.weights) {
             let view = view(weight, 0, tensors)?;
             let m = device.memory::<u8>("weights", packed.bytes, 0)?;
@@ -233,6 +238,8 @@ impl Executor {
             running: false,
             tables: Vec::new(),
             buffers,
+            states,
+            poison: false,
             head,
             fault,
             pages,
@@ -251,11 +258,22 @@ impl Executor {
         &self.source
     }
 
+    /// Fills all outputs with NaN before each step, so that an element that no task writes is found (MPK-R0403).
+    pub fn set_poison(&mut self, poison: bool) {
+        self.poison = poison;
+    }
+
     /// Runs one step and waits for its end.
     ///
     /// # Errors
     /// See [`CudaError`].
     pub fn step(&mut self, rows: &StepRows) -> Result<(), CudaError> {
+        if self.poison {
+            self.end()?;
+            for buffer in &self.buffers {
+                self.device.fill(buffer, u8::MAX)?;
+            }
+        }
         self.post(rows)?;
         self.wait(self.posted)
     }
@@ -388,16 +406,45 @@ impl Executor {
     /// The device can't be read.
     pub fn row(&self, tensor: TensorId, t: usize) -> Result<Vec<f32>, CudaError> {
         let of = &self.plan.graph.tensors[tensor];
-        let size = of.elem.size();
-        let mut bytes = vec![0u8; of.features() * size];
+        let mut bytes = vec![0u8; of.features() * of.elem.size()];
         self.device.read(&self.buffers[self.plan.tensors[tensor]], t * bytes.len(), &mut bytes)?;
-        let values = bytes.chunks_exact(size);
+        let values = bytes.chunks_exact(of.elem.size());
         Ok(match of.elem {
-            Elem::F32 => values.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
-            Elem::Bf16 => values.map(|b| bf16::from_le_bytes([b[0], b[1]]).to_f32()).collect(),
-            Elem::U32 => values.map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as f32).collect(),
-            Elem::U64 => values.map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as f32).collect(),
+            Elem::F32 => values.map(bytemuck::pod_read_unaligned::<f32>).collect(),
+            Elem::Bf16 => values.map(|b| bytemuck::pod_read_unaligned::<bf16>(b).to_f32()).collect(),
+            Elem::U32 => values.map(|b| bytemuck::pod_read_unaligned::<u32>(b) as f32).collect(),
+            Elem::U64 => values.map(|b| bytemuck::pod_read_unaligned::<u64>(b) as f32).collect(),
         })
+    }
+
+    /// The bytes of the first `rows` rows of a tensor after the last step.
+    ///
+    /// # Errors
+    /// The device can't be read.
+    pub fn bytes(&self, tensor: TensorId, rows: usize) -> Result<Vec<u8>, CudaError> {
+        let of = &self.plan.graph.tensors[tensor];
+        let mut bytes = vec![0u8; rows * of.rows * of.features() * of.elem.size()];
+        self.device.read(&self.buffers[self.plan.tensors[tensor]], 0, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The bytes of a state, by its index in [`Plan::states`].
+    ///
+    /// # Errors
+    /// The device can't be read.
+    pub fn state(&self, state: usize) -> Result<Vec<u8>, CudaError> {
+        let mut bytes = vec![0u8; self.states[state].len()];
+        self.device.read(&self.states[state], 0, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Writes a state from its beginning, between two steps.
+    ///
+    /// # Errors
+    /// It is longer than the state, or the device can't be written.
+    pub fn set_state(&mut self, state: usize, bytes: &[u8]) -> Result<(), CudaError> {
+        self.end()?;
+        Ok(self.device.write(&self.states[state], 0, bytes)?)
     }
 
     /// Asks the kernel to end and awaits it.

@@ -55,9 +55,9 @@ impl Target {
 /// Runs steps of a plan.
 pub enum Runner {
     /// On the CPU.
-    Host(host::Executor),
+    Host(Box<host::Executor>),
     /// On a GPU.
-    Cuda(cuda::Executor),
+    Cuda(Box<cuda::Executor>),
 }
 
 impl Runner {
@@ -68,8 +68,8 @@ impl Runner {
     pub fn new(target: Target, plan: Plan, weights: Weights, threads: usize) -> Result<Runner, Error> {
         let plan = Arc::new(plan);
         Ok(match target {
-            Target::Host => Runner::Host(host::Executor::new(plan, Arc::new(weights), threads)?),
-            Target::Cuda(device) => Runner::Cuda(cuda::Executor::new(device, plan, &weights)?),
+            Target::Host => Runner::Host(Box::new(host::Executor::new(plan, Arc::new(weights), threads)?)),
+            Target::Cuda(device) => Runner::Cuda(Box::new(cuda::Executor::new(device, plan, &weights)?)),
         })
     }
 
