@@ -38,8 +38,17 @@ pub trait Machine {
     fn set_state(&mut self, rank: usize, state: usize, bytes: &[u8]) -> Result<(), Failure>;
 }
 
-/// Begins to run a plan.
-pub type Start = fn(Arc<Plan>, Arc<dyn Tensors + Send>) -> Result<Box<dyn Machine>, Failure>;
+/// What begins to run plans on a backend.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// Ranks that a plan may have there, at most.
+    pub ranks: usize,
+    /// Begins to run a plan.
+    pub begin: Begin,
+}
+
+/// Begins to run a plan over weights.
+pub type Begin = fn(Arc<Plan>, Arc<dyn Tensors + Send>) -> Result<Box<dyn Machine>, Failure>;
 
 /// What begins to run plans on a backend; `Auto` is the host.
 ///
@@ -47,10 +56,10 @@ pub type Start = fn(Arc<Plan>, Arc<dyn Tensors + Send>) -> Result<Box<dyn Machin
 /// The GPU is asked for and can't be used.
 pub fn start(backend: Backend) -> Result<Start, Error> {
     match backend {
-        Backend::Host | Backend::Auto => Ok(host),
+        Backend::Host | Backend::Auto => Ok(Start { ranks: usize::MAX, begin: host }),
         Backend::Cuda => {
             Device::open().map_err(cuda::CudaError::from)?;
-            Ok(gpu)
+            Ok(Start { ranks: 1, begin: gpu })
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct TaskReport {
     pub pass: bool,
     /// Cases run.
     pub cases: usize,
+    /// Cases of more ranks than the backend runs.
+    pub skipped: usize,
     /// Wrong results compared.
     pub mutants: usize,
     /// Those of them that were refused.
@@ -38,7 +40,12 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:<18} {:>6} {:>10} {:>10} {:>9} {:>8}", "task", "cases", "error", "cosine", "mutants", "refused")?;
         for t in &self.tasks {
-            let verdict = if t.pass { "pass" } else { "FAIL" };
+            let verdict = match (t.pass, t.cases, t.skipped) {
+                (false, ..) => "FAIL".to_string(),
+                (true, _, 0) => "pass".to_string(),
+                (true, 0, n) => format!("skipped: {n} cases of several ranks"),
+                (true, _, n) => format!("pass, {n} cases of several ranks skipped"),
+            };
             writeln!(
                 f,
                 "{:<18} {:>6} {:>10.1e} {:>10.6} {:>9} {:>8}  {verdict}",

@@ -38,7 +38,7 @@ pub(super) fn case(check: &Check, case: &Case, start: Start) -> Result<Outcome, 
     verify(&plan).map_err(crate::engine::Error::Unproven)?;
     let plan = Arc::new(plan);
     let weights = case.weights.iter().map(|(name, _, data)| (*name, data.clone())).collect();
-    let mut run = Run { check, plan: plan.clone(), machine: start(plan, Arc::new(Weights(weights)))? };
+    let mut run = Run { check, plan: plan.clone(), machine: (start.begin)(plan, Arc::new(Weights(weights)))? };
     for (port, before) in &case.states {
         let (at, elem) = run.state(port)?;
         for rank in 0..case.ranks {

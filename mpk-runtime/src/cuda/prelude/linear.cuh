@@ -56,7 +56,8 @@ class Staged {
 
   private:
     static constexpr uint32_t ROW_BYTES = WARP_UNITS * 32, CHUNKS = ROW_BYTES / 16, MOST_AHEAD = 3;
-    static_assert(WARP_STAGED >= MAX_STEP_ROWS * (ROW_BYTES + (MAX_STEP_ROWS > 1 ? 16 : 0)),
+    // A plan without streams stages nothing.
+    static_assert(WARP_STAGED == 0 || WARP_STAGED >= MAX_STEP_ROWS * (ROW_BYTES + (MAX_STEP_ROWS > 1 ? 16 : 0)),
                   "the region `activations` of the plan is too small for the inputs of one page");
 
     /// Starts the copies for one page as one group, empty after the last page so that groups can be counted.
