@@ -51,6 +51,8 @@ pub struct TaskDef {
     pub tokens: usize,
     /// Set for a grid-wide task: one instance on each worker.
     pub grid: bool,
+    /// Set for a task that runs at step 0 only: what it writes is memory that lives on, which `State` ports may take (MPK-E0121).
+    pub once: bool,
     /// The chain of ops that this task replaces (a peephole); empty if none.
     pub fuses: &'static [&'static str],
     /// Its parameter block.

@@ -37,6 +37,7 @@ tasks! {
     linear_v3,
     rmsnorm,
     silu_mul,
+    tensor_init,
 }
 
 op! {

@@ -12,9 +12,10 @@ use mpk_runtime::host::{Executor, HostError, Tensors};
 use mpk_runtime::plan::{Options, Plan};
 use mpk_runtime::shape::Elem;
 use mpk_runtime::step::{Row, StepRows};
+use mpk_runtime::task::Task;
 use mpk_runtime::verify::{Code, verify};
 use mpk_runtime::{bf16, model};
-use mpk_tasks::{argmax, argmax_grid, embedding, linear_v3, rmsnorm};
+use mpk_tasks::{argmax, argmax_grid, argmax_partial, embedding, linear_v3, rmsnorm, tensor_init};
 
 /// What the models are made from.
 #[derive(serde::Deserialize)]
@@ -42,6 +43,27 @@ model! {
         dims { H = hidden, V = vocab }
         embedding(embed: [V, H]);
         rmsnorm(norm: [H], eps = 1e-6) -> linear_v3(head: [V, H], y = f32) -> argmax_grid;
+    }
+}
+
+model! {
+    /// As `Grid`, with a count that does not begin at 0.
+    pub model Counted(cfg: Config) {
+        dims { H = hidden, V = vocab }
+        let seen = tensor_init(N = 1_usize, value = 7000_usize);
+        embedding(embed: [V, H]);
+        rmsnorm(norm: [H], eps = 1e-6) -> linear_v3(head: [V, H], y = f32) -> argmax_grid(seen = seen);
+    }
+}
+
+model! {
+    /// A state that is set in every step.
+    pub model Reset(cfg: Config) {
+        dims { H = hidden, V = vocab }
+        embedding(embed: [V, H]);
+        let logits = rmsnorm(norm: [H], eps = 1e-6) -> linear_v3(head: [V, H], y = f32);
+        let keys = logits -> argmax_partial;
+        logits -> argmax_grid(seen = keys);
     }
 }
 
@@ -115,6 +137,44 @@ fn grid_wide_and_by_blocks_give_the_same_tokens() {
     }
 }
 
+/// The count of instances after each of three steps, out of the state that is bound to `seen`.
+fn counts(plan: Plan) -> Vec<u64> {
+    let port = |name: &str| argmax_grid::TASK.signature.ports.iter().position(|port| port.name == name).unwrap();
+    let (op, seen) = (plan.graph.ops.len() - 1, port("seen"));
+    let state = plan.states.iter().position(|state| (state.op, state.port) == (op, seen)).unwrap();
+    let mut executor = executor(plan, 3);
+    executor.set_poison(true);
+    let count = |step| {
+        executor.step(&rows(step, 2)).unwrap();
+        u64::from_le_bytes(executor.state(0, state)[..8].try_into().unwrap())
+    };
+    (0..3).map(count).collect()
+}
+
+#[test]
+fn a_state_is_initialised_once_and_then_only_grows() {
+    assert_eq!(counts(plan::<Grid>()), [7, 14, 21]);
+    let counted = plan::<Counted>();
+    verify(&counted).unwrap();
+    assert_eq!(counts(counted), [7007, 7014, 7021]);
+    assert_eq!(tokens(plan::<Counted>(), 2), tokens(plan::<Chain>(), 1));
+    let mut builder = Builder::new("reset", 1, None, false);
+    let error = Reset::build(&CONFIG, &mut builder).unwrap_err().to_string();
+    assert!(error.contains("MPK-E0121: `seen`") && error.contains("argmax_partial writes in every step"), "{error}");
+}
+
+#[test]
+fn what_is_written_once_shares_its_memory_with_nobody() {
+    let mut plan = plan::<Counted>();
+    let init = plan.graph.ops.iter().position(|node| node.task.once).unwrap();
+    let held = plan.graph.ops[init].writes().next().unwrap();
+    let other = (0..plan.tensors.len()).rfind(|t| *t != held).unwrap();
+    assert!((0..plan.tensors.len()).all(|t| t == held || plan.tensors[t] != plan.tensors[held]));
+    plan.tensors[held] = plan.tensors[other];
+    let violations = verify(&plan).unwrap_err();
+    assert!(violations.iter().any(|v| v.code == Code::P0203 && v.to_string().contains("written once")), "{violations:?}");
+}
+
 #[test]
 fn every_worker_has_one_instance_at_the_same_place() {
     let mut plan = plan::<Grid>();
@@ -143,7 +203,8 @@ fn a_missing_instance_hangs_at_the_barrier_and_is_named() {
 
 #[test]
 fn it_compiles_for_a_gpu() {
-    let source = codegen::generate(&plan::<Grid>()).unwrap();
+    let source = codegen::generate(&plan::<Counted>()).unwrap();
+    assert!(source.text.contains("if (worker.epoch == 1)"), "what runs once is not guarded");
     match nvrtc::compile(&source.text, &source.headers, "sm_90a") {
         Err(error @ NvrtcError::Missing { .. }) => eprintln!("it_compiles_for_a_gpu skipped: {error}"),
         Err(error) => panic!("{error}"),

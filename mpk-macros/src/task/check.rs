@@ -21,6 +21,7 @@ pub fn task(task: &Task, errors: &mut Errors) -> Vec<(Role, usize)> {
         additive(task, errors);
         shape_of_work(task, errors);
         grid(task, errors);
+        once(task, errors);
     }
     tokens(task, errors);
     shared_memory(task, errors);
@@ -176,6 +177,20 @@ fn grid(task: &Task, errors: &mut Errors) {
             errors.report(port.name.span(), problem);
         }
         _ => {}
+    }
+}
+
+/// What runs at step 0 only does not follow what changes with every step.
+fn once(task: &Task, errors: &mut Errors) {
+    let Some(span) = task.options.once else { return };
+    let changing = |port: &&Port| matches!(port.kind, PortKind::In | PortKind::Rows);
+    if let Some(port) = task.ports.iter().find(changing) {
+        let problem = Problem::new(Code::E0121, format!("`{}` is read by a task that runs at step 0 only", port.name))
+            .help("leave the port out: such a task writes what its parameters say");
+        errors.report(port.name.span(), problem);
+    }
+    if task.options.grid.is_some() {
+        errors.syntax(span, "a task that runs once is not grid-wide\nhelp: declare one of `once` and `grid`");
     }
 }
 

@@ -28,7 +28,7 @@ pub fn task(task: &Task, roles: &[(Role, usize)]) -> TokenStream {
         quote!(::mpk_runtime::task::Region { name: #name, elem: ::mpk_runtime::shape::Elem::#elem, len: #len, align: #align })
     });
     let tokens = task.options.tokens.map_or(TOKENS, |(tokens, _)| tokens);
-    let grid = task.options.grid.is_some();
+    let (grid, once) = (task.options.grid.is_some(), task.options.once.is_some());
     let fuses = &task.options.fuses;
     let bodies = task.bodies.iter().filter_map(body);
     let streams = task.streams();
@@ -42,6 +42,7 @@ pub fn task(task: &Task, roles: &[(Role, usize)]) -> TokenStream {
         scratch: &[#(#scratch),*],
         tokens: #tokens,
         grid: #grid,
+        once: #once,
         // Through the type, so that the compiler checks that each is an op.
         fuses: &[#(<#fuses as ::mpk_runtime::task::Op>::DEF.name),*],
         block: #block_value,
@@ -76,6 +77,7 @@ pub fn broken(task: &Task) -> TokenStream {
         scratch: &[],
         tokens: #TOKENS,
         grid: false,
+        once: false,
         fuses: &[],
         block: ::mpk_runtime::task::Block { size: 0, fields: &[], cpp: "" },
         bodies: &[],

@@ -34,6 +34,7 @@ pub struct Options {
     pub collective: Option<Collective>,
     pub additive: Vec<Ident>,
     pub grid: Option<Span>,
+    pub once: Option<Span>,
     pub fuses: Vec<syn::Path>,
 }
 

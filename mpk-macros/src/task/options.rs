@@ -11,7 +11,7 @@ use super::model::{Collective, Elem, Options, RoleOption, Scratch};
 use super::shape::{Shape, constant};
 use crate::errors::{Errors, closest};
 
-const NAMES: [&str; 8] = ["roles", "smem", "tiles", "tokens", "collective", "additive", "grid", "fuses"];
+const NAMES: [&str; 9] = ["roles", "smem", "tiles", "tokens", "collective", "additive", "grid", "once", "fuses"];
 
 type Metas = Punctuated<Meta, Token![,]>;
 
@@ -57,6 +57,10 @@ fn option(name: &str, meta: &Meta, options: &mut Options, errors: &mut Errors) -
         "grid" => {
             meta.require_path_only()?;
             options.grid = Some(meta.span());
+        }
+        "once" => {
+            meta.require_path_only()?;
+            options.once = Some(meta.span());
         }
         "fuses" => options.fuses = chain.parse2(meta.require_list()?.tokens.clone())?,
         _ => return Err(unknown("option", name, meta, &NAMES)),

@@ -119,7 +119,7 @@ fn packet(
         .waits
         .iter()
         .map(|op| {
-            let reads = |arg: &NodeArg| matches!(arg, NodeArg::In(t) if plan.graph.tensors[*t].writer == *op);
+            let reads = |arg: &NodeArg| matches!(arg, NodeArg::In(t) | NodeArg::Held(t) if plan.graph.tensors[*t].writer == *op);
             let ports = node.args.iter().enumerate().filter(|(_, arg)| reads(arg)).fold(0, |bits, (port, _)| bits | 1 << port);
             at.wait(plan, *op, ports)
         })
@@ -141,7 +141,7 @@ fn packet(
         match (field.kind, arg) {
             (FieldKind::Address, arg) => {
                 let address = match arg {
-                    NodeArg::In(tensor) | NodeArg::Out(tensor) => at.buffers[plan.tensors[*tensor]],
+                    NodeArg::In(tensor) | NodeArg::Out(tensor) | NodeArg::Held(tensor) => at.buffers[plan.tensors[*tensor]],
                     NodeArg::Weight(weight) => at.weights[*weight],
                     NodeArg::State => {
                         let state = plan.states.iter().position(|s| s.op == share.op && Some(s.port) == port);

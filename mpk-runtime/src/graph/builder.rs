@@ -373,6 +373,9 @@ impl Builder {
                         _ => NodeArg::Absent,
                     }
                 }
+                (PortKind::State { .. }, Some(Input::Value(v))) => {
+                    self.held(op, port.name, inferred.bindings.elem(port.elem), *v)?
+                }
                 (PortKind::State { .. }, _) => NodeArg::State,
                 (PortKind::Rows, _) => NodeArg::Rows,
                 (PortKind::TaskOffset, _) => NodeArg::Offset,
@@ -398,6 +401,30 @@ impl Builder {
         }
         self.graph.ops.push(node);
         Ok((outs, inferred.bindings))
+    }
+
+    /// A value as the state of a port: it must be one that is written once.
+    fn held(&self, op: OpDef, port: &str, elem: Option<Elem>, value: Value) -> Result<NodeArg, GraphError> {
+        let tensor = &self.graph.tensors[value.0];
+        let writer = self.writer_name(value);
+        let once = self.graph.ops.get(tensor.writer).is_some_and(|node| node.task.once);
+        let what = match elem {
+            _ if !once => format!("{writer} writes in every step\non the GPU a wait would see counts of the past again"),
+            Some(elem) if elem != tensor.elem => {
+                format!(
+                    "{writer} gives {}, the state is of {}\non the GPU the bits would be read as another type",
+                    tensor.elem.name(),
+                    elem.name()
+                )
+            }
+            _ => return Ok(NodeArg::Held(value.0)),
+        };
+        Err(shape_error(
+            op.name,
+            format!(
+                "MPK-E0121: `{port}` takes a state that is initialised once: {what}\nhelp: give it the value of `tensor_init`"
+            ),
+        ))
     }
 
     fn weight(&mut self, weight: &WeightExpr) -> NodeArg {

@@ -98,12 +98,12 @@ impl Graph {
             let given = nodes.iter().find_map(|node| {
                 let at = node.task.signature.ports.iter().position(|p| p.name == port.name && p.kind == port.kind)?;
                 match &node.args[at] {
-                    NodeArg::In(t) | NodeArg::Out(t) if inner.contains(t) => None,
+                    NodeArg::In(t) | NodeArg::Out(t) | NodeArg::Held(t) if inner.contains(t) => None,
                     arg => Some(arg),
                 }
             });
             let input = match given {
-                Some(NodeArg::In(t)) => moved[*t].map(Input::Value),
+                Some(NodeArg::In(t) | NodeArg::Held(t)) => moved[*t].map(Input::Value),
                 Some(NodeArg::Weight(w)) => Some(Input::Weight(self.weights[*w].clone())),
                 Some(NodeArg::F32(v)) => Some(Input::F32(*v)),
                 Some(NodeArg::U32(v)) => Some(Input::U32(*v)),

@@ -100,6 +100,8 @@ pub enum NodeArg {
     Weight(usize),
     /// Has a state of its own.
     State,
+    /// Has as its state a tensor that was written once, at step 0.
+    Held(TensorId),
     /// Reads the row table.
     Rows,
     /// A constant.
@@ -153,9 +155,14 @@ impl Graph {
 }
 
 impl Node {
-    /// Tensors that it reads.
+    /// Tensors that it reads; one that it has as its state is also written, but by nobody else after step 0.
     pub fn reads(&self) -> impl Iterator<Item = TensorId> + '_ {
-        self.args.iter().filter_map(|a| if let NodeArg::In(t) = a { Some(*t) } else { None })
+        self.args.iter().filter_map(|a| if let NodeArg::In(t) | NodeArg::Held(t) = a { Some(*t) } else { None })
+    }
+
+    /// Whether it has memory that lives across steps.
+    pub fn has_state(&self) -> bool {
+        self.args.iter().any(|a| matches!(a, NodeArg::State | NodeArg::Held(_)))
     }
 
     /// Tensors that it writes.

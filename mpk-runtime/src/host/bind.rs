@@ -57,11 +57,15 @@ pub fn bind<'a>(
         // A vector added to a partial value is added by one rank.
         NodeArg::Weight(w) if node.shard == Shard::Row && rank > 0 && plan.weights[*w].cols == 1 => PortView::Absent,
         NodeArg::Weight(w) => PortView::Weight(&weights[rank * plan.graph.weights.len() + w]),
-        NodeArg::State => {
+        NodeArg::State | NodeArg::Held(_) => {
             let at = plan.states.iter().position(|s| s.op == share.op && s.port == port);
             at.map_or(PortView::Absent, |at| {
                 let state = &plan.states[at];
-                PortView::State(State { area: executor.memory.state(rank, at), shape: &state.shape, elem: state.elem })
+                let area = match state.held {
+                    Some(tensor) => executor.memory.buffer(plan, rank, plan.tensors[tensor], executor.epoch)[0],
+                    None => executor.memory.state(rank, at),
+                };
+                PortView::State(State { area, shape: &state.shape, elem: state.elem })
             })
         }
         NodeArg::Rows => PortView::Rows(rows),

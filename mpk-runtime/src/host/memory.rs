@@ -62,7 +62,10 @@ impl Memory {
     /// The system does not give so much.
     pub fn new(plan: &Plan) -> Result<Memory, HostError> {
         let copies = |b: &Buffer| (0..b.parity * b.sources).map(|_| Block::new(b.bytes)).collect::<Result<Vec<_>, _>>();
-        let bytes = |s: &State| s.shape.iter().product::<usize>() * s.elem.size();
+        let bytes = |s: &State| match s.held {
+            Some(_) => 0,
+            None => s.shape.iter().product::<usize>() * s.elem.size(),
+        };
         let mut memory = Memory { buffers: Vec::new(), states: Vec::new() };
         for _ in 0..plan.ranks {
             memory.buffers.push(plan.buffers.iter().map(copies).collect::<Result<_, _>>()?);
@@ -90,10 +93,19 @@ impl Memory {
         to[..len].copy_from_slice(&bytes[..len]);
     }
 
-    /// Fills every buffer with NaN, so that an element that no task writes is found (MPK-R0403).
-    pub fn poison(&mut self) {
-        for block in self.buffers.iter_mut().flatten().flatten() {
-            block.words_mut().fill(u64::MAX);
+    /// Fills every buffer with NaN, so that an element that no task writes is found (MPK-R0403); but for what was written once.
+    pub fn poison(&mut self, plan: &Plan) {
+        let held: Vec<usize> = once(plan).collect();
+        for rank in &mut self.buffers {
+            for (_, copies) in rank.iter_mut().enumerate().filter(|(buffer, _)| !held.contains(buffer)) {
+                copies.iter_mut().for_each(|block| block.words_mut().fill(u64::MAX));
+            }
         }
     }
+}
+
+/// The buffers of what is written once.
+fn once(plan: &Plan) -> impl Iterator<Item = usize> + '_ {
+    let nodes = plan.graph.ops.iter().filter(|node| node.task.once);
+    nodes.flat_map(|node| node.writes()).map(|tensor| plan.tensors[tensor])
 }

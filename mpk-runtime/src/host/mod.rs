@@ -146,7 +146,7 @@ impl Executor {
             return Err(HostError::Rows { rows: rows.len(), most });
         }
         if self.poison {
-            self.memory.poison();
+            self.memory.poison(&self.plan);
         }
         self.epoch += 1;
         run::step(self, rows)
@@ -182,10 +182,14 @@ impl Executor {
     /// The bytes of a state of `rank`, by its index in [`Plan::states`].
     pub fn state(&self, rank: usize, state: usize) -> Vec<u8> {
         let of = &self.plan.states[state];
-        self.memory.state(rank, state).bytes(of.shape.iter().product::<usize>() * of.elem.size()).to_vec()
+        let bytes = of.shape.iter().product::<usize>() * of.elem.size();
+        match of.held {
+            Some(tensor) => self.memory.buffer(&self.plan, rank, self.plan.tensors[tensor], self.epoch)[0].bytes(bytes).to_vec(),
+            None => self.memory.state(rank, state).bytes(bytes).to_vec(),
+        }
     }
 
-    /// Writes a state of `rank` from its beginning; bytes beyond its end are left out.
+    /// Writes a state of its own of `rank` from its beginning; bytes beyond its end are left out.
     pub fn set_state(&mut self, rank: usize, state: usize, bytes: &[u8]) {
         self.memory.set_state(rank, state, bytes);
     }

@@ -175,9 +175,13 @@ impl Step<'_> {
             return false;
         }
         let task = executor.plan.graph.ops[share.op].task;
-        let bound = bind(executor, self.weights, self.rows, rank, worker, share);
-        let mut call = Call { ports: &bound.ports, dims: &bound.dims, tiles: bound.tiles, phase: cursor.phase };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (task.reference)(&mut call))) {
+        // What runs once still triggers in every step, so that counts are the same in all of them.
+        let runs = !task.once || executor.epoch == 1;
+        let run = || {
+            let bound = bind(executor, self.weights, self.rows, rank, worker, share);
+            (task.reference)(&mut Call { ports: &bound.ports, dims: &bound.dims, tiles: bound.tiles, phase: cursor.phase });
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| runs.then(run))) {
             let message = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
             self.fail(HostError::Task {
                 task: executor.plan.ops[share.op].label.clone(),

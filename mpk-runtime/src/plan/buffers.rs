@@ -53,9 +53,9 @@ pub(super) fn place(graph: &Graph, order: &Order, bytes: &[usize], readers: &[Ve
             let collected = graph.ranks > 1 && graph.tensors[tensor].collected.is_some();
             let sources = if collected { graph.ranks } else { 1 };
             let before = if collected { &order.all[op] } else { &order.own[op] };
-            // The host and the next step read the output of the model: nothing else may lie there. The logits are read at
+            // The host and the next step read the output of the model, and what is written once lives on: nothing else may lie there. The logits are read at
             // the end of the step: nothing may come after them.
-            let alone = tensor == graph.output;
+            let alone = tensor == graph.output || node.task.once;
             let kept = alone || logits == Some(tensor);
             let free = |b: &BufferId| {
                 let Some(held) = last[*b].filter(|_| !alone) else { return false };

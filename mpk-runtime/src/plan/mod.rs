@@ -111,6 +111,8 @@ pub struct State {
     pub shape: Vec<usize>,
     /// Element type.
     pub elem: Elem,
+    /// The tensor whose memory it has, if that was written once; else it has its own, zeroed.
+    pub held: Option<TensorId>,
 }
 
 /// A weight as it lies on the device.

@@ -251,15 +251,24 @@ fn states(graph: &Graph, options: &Options, pages: usize) -> Result<Vec<State>, 
     let mut states = Vec::new();
     for (op, node) in graph.ops.iter().enumerate() {
         for (port, spec) in node.task.signature.ports.iter().enumerate() {
-            if !matches!(node.args[port], NodeArg::State) {
-                continue;
-            }
+            let held = match node.args[port] {
+                NodeArg::State => None,
+                NodeArg::Held(tensor) => Some(tensor),
+                _ => continue,
+            };
             let symbols = symbols(graph, op, options, pages)?;
             let shape = spec.shape.iter().map(|dim| number(node, spec.name, dim, &symbols)).collect::<Result<Vec<_>, _>>()?;
             let elem = elem(graph, node, spec.elem);
             let bytes = shape.iter().try_fold(elem.size(), |n, dim| n.checked_mul(*dim));
             match bytes {
-                Some(bytes) if bytes <= MOST_BYTES && bytes > 0 => states.push(State { op, port, shape, elem }),
+                Some(bytes) if bytes <= MOST_BYTES && bytes > 0 => {
+                    let given = |t: crate::graph::TensorId| graph.tensors[t].features().saturating_mul(elem.size());
+                    if held.is_some_and(|tensor| given(tensor) < bytes) {
+                        let help = "let `tensor_init` give as many features as the state has elements";
+                        return Err(size_error(node, spec.name, "it is larger than the value it is given", help));
+                    }
+                    states.push(State { op, port, shape, elem, held });
+                }
                 Some(0) => return Err(size_error(node, spec.name, "it is empty", "check the dimensions of the config")),
                 _ => return Err(too_large(node, spec.name)),
             }

@@ -33,6 +33,7 @@ pub(crate) const fn task(name: &'static str, ports: &'static [Port], tiles: Tile
         scratch: &[],
         tokens: 16,
         grid: false,
+        once: false,
         fuses: &[],
         block: Block { size: 16, fields: &[], cpp: "" },
         bodies: &[],

@@ -140,6 +140,11 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
     let mut p = 0;
     while p < sig.ports.len() {
         let port = &sig.ports[p];
+        if let PortKind::State { .. } = port.kind
+            && !matches!(find(args.named, port.name), None | Some(Arg::Edge(..)))
+        {
+            done = done.failed(wrong_kind(sig, port, "a value that is written once"));
+        }
         if let PortKind::Param(_) = port.kind {
             match find(args.named, port.name) {
                 Some(Arg::Param(_)) if b.get(port.name).is_some() => {}

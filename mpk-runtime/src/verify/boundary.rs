@@ -14,7 +14,7 @@ pub(super) fn check(view: &View, step: usize, q: usize, clock: &[u32], hazards: 
     let (rank, _) = plan.place_of(q);
     let output = plan.graph.tensors[plan.graph.output].writer;
     for (op, node) in plan.graph.ops.iter().enumerate() {
-        let what = if node.args.contains(&NodeArg::State) {
+        let what = if node.has_state() {
             "the state that it wrote"
         } else if node.args.contains(&NodeArg::Rows) {
             "the row table that it reads"

@@ -50,7 +50,7 @@ pub(super) fn indices(plan: &Plan, found: &mut Found) {
         below(None, "argument", node.args.len(), node.task.signature.ports.len() + 1);
         for arg in &node.args {
             match arg {
-                NodeArg::In(t) | NodeArg::Out(t) => below(None, "tensor", *t, graph.tensors.len()),
+                NodeArg::In(t) | NodeArg::Out(t) | NodeArg::Held(t) => below(None, "tensor", *t, graph.tensors.len()),
                 NodeArg::Weight(w) => below(None, "weight", *w, plan.weights.len()),
                 _ => {}
             }
@@ -163,7 +163,7 @@ fn buffers(view: &View, found: &mut Found) {
             add(format!("comes from {sources} ranks, buffer {id} has room for {}", buffer.sources));
         }
     }
-    // Between two steps the host and the first ops read the output, and the host the logits.
+    // Between two steps the host and the first ops read the output, and the host the logits; what is written once lives on.
     let (output, logits) = (plan.graph.output, plan.graph.logits());
     let writer = |t: usize| plan.graph.tensors[t].writer;
     for other in 0..plan.tensors.len() {
@@ -172,6 +172,8 @@ fn buffers(view: &View, found: &mut Found) {
             "output"
         } else if logits.is_some_and(|t| shares(t) && writer(other) > writer(t)) {
             "logits"
+        } else if (0..plan.tensors.len()).any(|t| shares(t) && plan.graph.ops[writer(t)].task.once) {
+            "states that are written once"
         } else {
             continue;
         };
@@ -215,9 +217,10 @@ fn states(plan: &Plan, found: &mut Found) {
         found.add(Code::P0204, None, None, text);
     }
     for (op, node) in plan.graph.ops.iter().enumerate() {
-        for (port, _) in node.args.iter().enumerate().filter(|(_, arg)| **arg == NodeArg::State) {
+        for (port, _) in node.args.iter().enumerate().filter(|(_, arg)| matches!(arg, NodeArg::State | NodeArg::Held(_))) {
             let spec = &node.task.signature.ports[port];
-            let mut states = plan.states.iter().filter(|s| (s.op, s.port) == (op, port));
+            let held = if let NodeArg::Held(tensor) = &node.args[port] { Some(*tensor) } else { None };
+            let mut states = plan.states.iter().filter(|s| (s.op, s.port, s.held) == (op, port, held));
             let shape: Option<Vec<usize>> = symbols(&plan.graph, op, &plan.options, plan.pages)
                 .ok()
                 .and_then(|symbols| spec.shape.iter().map(|dim| eval(dim, &symbols).ok()).collect());

@@ -111,9 +111,14 @@ fn write_dispatch(text: &mut String, variants: &Variants, groups: u32) {
         let elems: Vec<&str> = variant.elems.iter().map(|elem| body::cpp_elem(*elem)).collect();
         let arguments = if elem_vars(task).is_empty() { String::new() } else { format!("<{}>", elems.join(", ")) };
         let own = super::variants::groups(task);
+        // What runs once still triggers in every step. Epochs count from 1, across launches too.
+        let once = if task.once { "if (worker.epoch == 1) " } else { "" };
         let guard = if own < groups { format!("if (thread() < {}) ", own * 128) } else { String::new() };
-        let _ =
-            writeln!(text, "        case {index}: {guard}tasks::{}::Body{arguments}(worker, packet).run(); break;", task.name);
+        let _ = writeln!(
+            text,
+            "        case {index}: {once}{guard}tasks::{}::Body{arguments}(worker, packet).run(); break;",
+            task.name
+        );
     }
     text.push_str("    }\n}\n");
 }
