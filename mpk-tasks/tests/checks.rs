@@ -1,6 +1,8 @@
 //! Every task is what its definition says; a task that is not is found.
 
-use mpk_runtime::check::{Check, run, start};
+use mpk_runtime::check::{Check, plan, run, start};
+use mpk_runtime::cuda::codegen;
+use mpk_runtime::cuda::nvrtc::{self, NvrtcError};
 use mpk_runtime::engine::Backend;
 use mpk_runtime::mpk_task;
 use mpk_runtime::task::Op;
@@ -49,5 +51,20 @@ fn a_task_that_leaves_something_out_is_found() {
         assert!(!report.pass);
         assert_eq!(report.tasks[0].failures.len(), report.tasks[0].cases, "{report}");
         assert!(report.tasks[0].failures.iter().all(|failure| failure.contains(what)), "{report}");
+    }
+}
+
+#[test]
+fn what_feeds_the_checks_compiles_for_a_gpu() {
+    // Between them they take values of every type, in one to three parts.
+    for name in ["add", "argmax_reduce", "attention_partial", "silu_mul", "tensor_init"] {
+        let check = CHECKS.iter().find(|check| check.op.name == name).unwrap();
+        let case = (check.cases)().remove(0);
+        let source = codegen::generate(&plan(check, &case).unwrap()).unwrap();
+        match nvrtc::compile(&source.text, &source.headers, "sm_90a") {
+            Err(error @ NvrtcError::Missing { .. }) => return eprintln!("skipped: {error}"),
+            Err(error) => panic!("{name}:\n{error}"),
+            Ok(cubin) => assert!(cubin.resources.iter().all(|r| r.spill_stores == 0), "{name}:\n{}", cubin.log),
+        }
     }
 }

@@ -186,6 +186,7 @@ fn once(task: &Task, errors: &mut Errors) {
     let changing = |port: &&Port| matches!(port.kind, PortKind::In | PortKind::Rows);
     if let Some(port) = task.ports.iter().find(changing) {
         let problem = Problem::new(Code::E0121, format!("`{}` is read by a task that runs at step 0 only", port.name))
+            .gpu("what it wrote at step 0 would stand for the values of all later steps")
             .help("leave the port out: such a task writes what its parameters say");
         errors.report(port.name.span(), problem);
     }

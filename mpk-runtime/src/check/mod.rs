@@ -19,7 +19,7 @@ pub use machine::{Begin, Machine, Start, start};
 pub use matrix::Matrix;
 pub use random::Random;
 pub use report::{Report, TaskReport};
-pub use run::WORKERS;
+pub use run::{WORKERS, plan};
 
 use crate::task::OpDef;
 

@@ -31,10 +31,7 @@ pub(super) struct Outcome {
 
 /// Runs a case of `check`.
 pub(super) fn case(check: &Check, case: &Case, start: Start) -> Result<Outcome, Failure> {
-    let graph = graph(check, case)?;
-    let options =
-        Options { workers: WORKERS, rows: ROWS, slots: case.slots, context: case.context, shared_memory: HOPPER_SHARED_MEMORY };
-    let plan = Plan::new(graph, options)?;
+    let plan = plan(check, case)?;
     verify(&plan).map_err(crate::engine::Error::Unproven)?;
     let plan = Arc::new(plan);
     let weights = case.weights.iter().map(|(name, _, data)| (*name, data.clone())).collect();
@@ -86,6 +83,16 @@ impl Target {
             Target::View(port, _) => format!("a function of `{port}`"),
         }
     }
+}
+
+/// The plan of a case.
+///
+/// # Errors
+/// The case does not fit its task.
+pub fn plan(check: &Check, case: &Case) -> Result<Plan, Failure> {
+    let options =
+        Options { workers: WORKERS, rows: ROWS, slots: case.slots, context: case.context, shared_memory: HOPPER_SHARED_MEMORY };
+    Ok(Plan::new(graph(check, case)?, options)?)
 }
 
 /// The graph of one task behind the tasks that feed it.
