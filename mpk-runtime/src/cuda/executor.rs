@@ -270,7 +270,8 @@ impl Executor {
     pub fn step(&mut self, rows: &StepRows) -> Result<(), CudaError> {
         if self.poison {
             self.end()?;
-            for buffer in &self.buffers {
+            let kept = self.plan.kept();
+            for (_, buffer) in self.buffers.iter().enumerate().filter(|(id, _)| !kept.contains(id)) {
                 self.device.fill(buffer, u8::MAX)?;
             }
         }
@@ -434,7 +435,9 @@ impl Executor {
     /// The device can't be read.
     pub fn state(&self, state: usize) -> Result<Vec<u8>, CudaError> {
         let mut bytes = vec![0u8; self.states[state].len()];
-        self.device.read(&self.states[state], 0, &mut bytes)?;
+        let held = self.plan.states[state].held;
+        let memory = held.map_or(&self.states[state], |tensor| &self.buffers[self.plan.tensors[tensor]]);
+        self.device.read(memory, 0, &mut bytes)?;
         Ok(bytes)
     }
 

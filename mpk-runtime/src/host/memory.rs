@@ -95,17 +95,11 @@ impl Memory {
 
     /// Fills every buffer with NaN, so that an element that no task writes is found (MPK-R0403); but for what was written once.
     pub fn poison(&mut self, plan: &Plan) {
-        let held: Vec<usize> = once(plan).collect();
+        let held = plan.kept();
         for rank in &mut self.buffers {
             for (_, copies) in rank.iter_mut().enumerate().filter(|(buffer, _)| !held.contains(buffer)) {
                 copies.iter_mut().for_each(|block| block.words_mut().fill(u64::MAX));
             }
         }
     }
-}
-
-/// The buffers of what is written once.
-fn once(plan: &Plan) -> impl Iterator<Item = usize> + '_ {
-    let nodes = plan.graph.ops.iter().filter(|node| node.task.once);
-    nodes.flat_map(|node| node.writes()).map(|tensor| plan.tensors[tensor])
 }

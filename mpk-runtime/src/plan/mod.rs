@@ -274,6 +274,12 @@ impl Plan {
         Tiles::of(&self.graph, op, &self.options, self.pages)
     }
 
+    /// The buffers of what is written once, at step 0, and lives on.
+    pub fn kept(&self) -> Vec<BufferId> {
+        let once = self.graph.ops.iter().filter(|node| node.task.once);
+        once.flat_map(|node| node.writes()).map(|tensor| self.tensors[tensor]).collect()
+    }
+
     /// The buffer of a tensor.
     pub fn buffer(&self, tensor: TensorId) -> &Buffer {
         &self.buffers[self.tensors[tensor]]
