@@ -37,7 +37,7 @@ impl DeepseekV3Config {
     }
 
     fn is_moe(&self, layer: usize) -> bool {
-        layer >= self.first_k_dense_replace && layer % self.moe_layer_freq == 0
+        layer >= self.first_k_dense_replace && layer.is_multiple_of(self.moe_layer_freq)
     }
 
     /// Sigmoid scores, the best of the best groups.
