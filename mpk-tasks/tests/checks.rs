@@ -1,5 +1,8 @@
 //! Every task is what its definition says; a task that is not is found.
 
+// The lints allow `unwrap` in test functions, and not in what they call.
+#![allow(clippy::unwrap_used)]
+
 use mpk_runtime::check::{Check, plan, run, start};
 use mpk_runtime::cuda::codegen;
 use mpk_runtime::cuda::nvrtc::{self, NvrtcError};

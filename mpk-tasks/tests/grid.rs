@@ -1,6 +1,9 @@
 //! A model that ends in a grid-wide task: it gives what the chain of two tasks gives, its plan is proven, and a plan in which an
 //! instance is missing is refused; run nevertheless, it ends in an error that names the barrier.
 
+// The lints allow `unwrap` in test functions, and not in what they call.
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -34,7 +34,7 @@ impl Qwen3MoeConfig {
     }
 
     fn is_moe(&self, layer: usize) -> bool {
-        !self.mlp_only_layers.contains(&layer) && self.num_experts > 0 && (layer + 1) % self.decoder_sparse_step == 0
+        !self.mlp_only_layers.contains(&layer) && self.num_experts > 0 && (layer + 1).is_multiple_of(self.decoder_sparse_step)
     }
 
     /// Softmax before the choice, with or without a new norm.
