@@ -18,6 +18,8 @@ mod e0110_groups;
 mod e0112_e0113_e0114_e0133_pages;
 #[path = "../pass/task/E0120_E0121_grid.rs"]
 mod e0120_e0121_grid;
+#[path = "../pass/task/E0121_once.rs"]
+mod e0121_once;
 #[path = "../pass/task/E0130_E0131_E0132_E0141_scratch.rs"]
 mod e0130_e0131_e0132_e0141_scratch;
 #[path = "../pass/task/E0160_ops.rs"]
@@ -40,6 +42,7 @@ const CASES: &[&str] = &[
     "task/E0110_groups.rs",
     "task/E0112_E0113_E0114_E0133_pages.rs",
     "task/E0120_E0121_grid.rs",
+    "task/E0121_once.rs",
     "task/E0130_E0131_E0132_E0141_scratch.rs",
     "task/E0160_ops.rs",
 ];
