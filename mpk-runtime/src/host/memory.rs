@@ -103,3 +103,14 @@ impl Memory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_can_not_be_had_is_an_error() {
+        assert!(matches!(Block::new(usize::MAX), Err(HostError::Memory { bytes: usize::MAX })));
+        assert_eq!(Block::new(9).map(|block| block.len).ok(), Some(2));
+    }
+}
