@@ -132,14 +132,11 @@ impl Executor {
         let ops = plan.graph.ops.len();
         at.counters = keep(device.memory("counters", ops * COUNTER_STRIDE as usize, 0)?);
         let buffers: Result<Vec<Memory<u8>>, DeviceError> =
-            plan.buffers.iter().map(|b| device.memory("activations", b.bytes * b.sources * b.parity, 0)).collect();
+            plan.buffers.iter().map(|b| device.memory("activations", b.total(), 0)).collect();
         let buffers = buffers?;
         at.buffers = buffers.iter().map(Memory::address).collect();
-        let states: Result<Vec<Memory<u8>>, DeviceError> = plan
-            .states
-            .iter()
-            .map(|s| device.memory("the KV cache", s.shape.iter().product::<usize>() * s.elem.size(), 0))
-            .collect();
+        let states: Result<Vec<Memory<u8>>, DeviceError> =
+            plan.states.iter().map(|s| device.memory("the KV cache", s.bytes(), 0)).collect();
         let states = states?;
         at.states = states.iter().map(Memory::address).collect();
         for (weight, packed) in plan.graph.weights.iter().zip(&plan.weights) {
@@ -217,7 +214,7 @@ impl Executor {
             idle_ns: IDLE.as_nanos() as u64,
             peers: [0; 8],
             boundary_count: boundary.len() as u32,
-            sampled_parity: if of.parity > 1 { (of.sources * of.bytes) as u32 } else { 0 },
+            sampled_parity: of.offset(0, 1) as u32,
             outputs_len: OUTPUTS as u32,
             epoch: 0,
             completed: 0,

@@ -64,7 +64,7 @@ pub fn queue(plan: &Plan, source: &Source, at: &Addresses, queue: usize) -> Resu
     let of = &plan.queues[queue];
     let (rank, _) = plan.place_of(queue);
     let segment = |weight: usize, first_strip: usize, strips: usize| {
-        let bytes = plan.weights[weight].cols.div_ceil(16) * super::pack::UNIT_LEN * 2;
+        let bytes = plan.weights[weight].strip_bytes();
         abi::Segment {
             source: at.weights[weight] + (first_strip * bytes) as u64,
             strips: strips as u32,
@@ -166,9 +166,13 @@ fn packet(
         .map(|port| match &node.args[port] {
             NodeArg::In(tensor) | NodeArg::Out(tensor) => {
                 let (buffer, of) = (plan.buffer(*tensor), &plan.graph.tensors[*tensor]);
-                let odd = if buffer.parity > 1 { buffer.sources * buffer.bytes } else { 0 };
                 let first = if of.place == Place::Sharded { rank * of.features() } else { 0 };
-                abi::Route { parity: odd as u32, source: buffer.bytes as u32, first: first as u32, ranks: buffer.sources as u32 }
+                abi::Route {
+                    parity: buffer.offset(0, 1) as u32,
+                    source: buffer.bytes as u32,
+                    first: first as u32,
+                    ranks: buffer.sources as u32,
+                }
             }
             _ => abi::Route { parity: 0, source: 0, first: 0, ranks: 1 },
         })

@@ -64,7 +64,7 @@ impl Memory {
         let copies = |b: &Buffer| (0..b.parity * b.sources).map(|_| Block::new(b.bytes)).collect::<Result<Vec<_>, _>>();
         let bytes = |s: &State| match s.held {
             Some(_) => 0,
-            None => s.shape.iter().product::<usize>() * s.elem.size(),
+            None => s.bytes(),
         };
         let mut memory = Memory { buffers: Vec::new(), states: Vec::new() };
         for _ in 0..plan.ranks {

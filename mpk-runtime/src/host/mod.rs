@@ -182,7 +182,7 @@ impl Executor {
     /// The bytes of a state of `rank`, by its index in [`Plan::states`].
     pub fn state(&self, rank: usize, state: usize) -> Vec<u8> {
         let of = &self.plan.states[state];
-        let bytes = of.shape.iter().product::<usize>() * of.elem.size();
+        let bytes = of.bytes();
         match of.held {
             Some(tensor) => self.memory.buffer(&self.plan, rank, self.plan.tensors[tensor], self.epoch)[0].bytes(bytes).to_vec(),
             None => self.memory.state(rank, state).bytes(bytes).to_vec(),
