@@ -15,6 +15,7 @@ use mpk_runtime::bf16;
 use mpk_runtime::cuda::driver::Device;
 use mpk_runtime::cuda::executor::Executor as Cuda;
 use mpk_runtime::cuda::nvrtc;
+use mpk_runtime::cuda::weights::Host as HostWeights;
 use mpk_runtime::graph::{NodeArg, WeightExpr};
 use mpk_runtime::host::{Executor as Host, Tensors};
 use mpk_runtime::plan::Plan;
@@ -65,7 +66,7 @@ fn compare(test: &str, config: &Config, rows: usize, peepholes: &[&'static TaskD
     let plan = Arc::new(plan(config, device.multiprocessors, 1, rows, peepholes));
     let tensors = Arc::new(weights(&plan));
     let mut host = Host::new(Arc::clone(&plan), tensors.clone(), 2).unwrap();
-    let mut gpu = Cuda::new(device, Arc::clone(&plan), &*tensors).unwrap();
+    let mut gpu = Cuda::new(device, Arc::clone(&plan), &HostWeights(&*tensors)).unwrap();
     // What the first task of the argmax reads.
     let node = plan.graph.ops.iter().find(|node| node.task.name == "argmax_partial").unwrap();
     let NodeArg::In(logits) = node.args[0] else { panic!("no logits") };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Failure;
 use crate::cuda::driver::Device;
 use crate::cuda::executor as cuda;
+use crate::cuda::weights::Host;
 use crate::engine::{Backend, Error};
 use crate::graph::TensorId;
 use crate::host::{Executor, Tensors};
@@ -94,7 +95,7 @@ impl Machine for Executor {
 
 fn gpu(plan: Arc<Plan>, tensors: Arc<dyn Tensors + Send>) -> Result<Box<dyn Machine>, Failure> {
     let device = Device::open().map_err(cuda::CudaError::from)?;
-    let mut executor = cuda::Executor::new(device, plan, &*tensors)?;
+    let mut executor = cuda::Executor::new(device, plan, &Host(&*tensors))?;
     executor.set_poison(true);
     Ok(Box::new(executor))
 }

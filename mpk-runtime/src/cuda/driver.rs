@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, c_void};
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use bytemuck::Pod;
 use cudarc::driver::{DriverError, result, sys};
@@ -98,13 +99,21 @@ impl Device {
         Ok(Device { name, multiprocessors, shared_memory, run: stream()?, copy: stream()? })
     }
 
+    /// Bytes of memory that are free.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn free(&self) -> Result<usize, DeviceError> {
+        Ok(call("cuMemGetInfo", result::mem_get_info())?.0)
+    }
+
     /// Memory for `len` elements, every byte `fill`.
     ///
     /// # Errors
     /// [`DeviceError::Memory`] if it does not suffice.
     pub fn memory<T: Pod>(&self, what: &'static str, len: usize, fill: u8) -> Result<Memory<T>, DeviceError> {
         let bytes = (len * size_of::<T>()).max(16);
-        let free = call("cuMemGetInfo", result::mem_get_info())?.0;
+        let free = self.free()?;
         // SAFETY: `bytes` is not zero.
         let address = unsafe { result::malloc_sync(bytes) }.map_err(|_| DeviceError::Memory { what, wanted: bytes, free })?;
         let memory = Memory { address, len, element: PhantomData };
@@ -193,6 +202,28 @@ impl Device {
         })
     }
 
+    /// Launches a kernel as [`Device::launch`] does and awaits its end; the time that it took on the device. No other kernel may be
+    /// running.
+    ///
+    /// # Errors
+    /// As [`Device::launch`], or the kernel ends with an error.
+    pub fn run<P: Pod>(
+        &self,
+        kernel: &Kernel,
+        blocks: u32,
+        threads: u32,
+        shared: u32,
+        params: &P,
+    ) -> Result<Duration, DeviceError> {
+        // Memory is filled on another stream, which the kernel's does not wait for.
+        call("cuCtxSynchronize", result::ctx::synchronize())?;
+        let (begin, end) = (Event::new()?, Event::new()?);
+        begin.record(self.run)?;
+        self.launch(kernel, blocks, threads, shared, params)?;
+        end.record(self.run)?;
+        end.since(&begin)
+    }
+
     /// Whether the kernel has ended.
     ///
     /// # Errors
@@ -214,6 +245,36 @@ pub struct Kernel {
 
 // SAFETY: a function handle is valid in every thread that has made its context current.
 unsafe impl Send for Kernel {}
+
+/// A point of a stream, with the time at which the device reached it.
+struct Event(sys::CUevent);
+
+impl Event {
+    fn new() -> Result<Event, DeviceError> {
+        call("cuEventCreate", result::event::create(sys::CUevent_flags_enum::CU_EVENT_DEFAULT)).map(Event)
+    }
+
+    fn record(&self, stream: sys::CUstream) -> Result<(), DeviceError> {
+        // SAFETY: both are live.
+        call("cuEventRecord", unsafe { result::event::record(self.0, stream) })
+    }
+
+    /// Awaits this event; the time from `begin`, which was recorded before on the same stream.
+    fn since(&self, begin: &Event) -> Result<Duration, DeviceError> {
+        // SAFETY: the event is live.
+        call("cuEventSynchronize", unsafe { result::event::synchronize(self.0) })?;
+        // SAFETY: both are live, recorded and reached.
+        let milliseconds = call("cuEventElapsedTime", unsafe { result::event::elapsed(begin.0, self.0) })?;
+        Ok(Duration::from_secs_f64(f64::from(milliseconds) / 1e3))
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: created by `new` and destroyed once.
+        let _ = unsafe { result::event::destroy(self.0) };
+    }
+}
 
 /// Device memory for elements of one type; freed when dropped.
 pub struct Memory<T> {

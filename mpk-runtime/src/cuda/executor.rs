@@ -12,10 +12,10 @@ use super::abi;
 use super::codegen::{self, CodegenError, KERNEL, Source};
 use super::driver::{Device, DeviceError, Kernel, Mapped, Memory};
 use super::nvrtc::{self, NvrtcError};
-use super::pack;
 use super::tables::{self, Addresses, COUNTER_STRIDE};
+use super::weights;
 use crate::graph::{NodeArg, TensorId};
-use crate::host::{Tensors, WeightError, view};
+use crate::host::WeightError;
 use crate::plan::{Plan, PlanError};
 use crate::shape::Elem;
 use crate::step::StepRows;
@@ -28,8 +28,6 @@ const OUTPUTS: usize = 16;
 const WATCHDOG: Duration = Duration::from_secs(2);
 /// Longest wait for a command, after which the kernel ends.
 const IDLE: Duration = Duration::from_millis(1);
-/// Strips packed and copied at once, in elements.
-const PACK_ELEMENTS: usize = 16 << 20;
 
 /// Why a plan does not run on the GPU.
 #[derive(Debug, Error)]
@@ -110,11 +108,11 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// Packs the weights, compiles the kernel and allocates all memory; nothing runs yet.
+    /// Loads the weights, compiles the kernel and allocates all memory; nothing runs yet.
     ///
     /// # Errors
     /// See [`CudaError`].
-    pub fn new(device: Device, plan: Arc<Plan>, tensors: &dyn Tensors) -> Result<Executor, CudaError> {
+    pub fn new(device: Device, plan: Arc<Plan>, weights: &dyn weights::Source) -> Result<Executor, CudaError> {
         if plan.ranks != 1 {
             return Err(CudaError::Ranks(plan.ranks));
         }
@@ -140,23 +138,8 @@ impl Executor {
         let states = states?;
         at.states = states.iter().map(Memory::address).collect();
         for (weight, packed) in plan.graph.weights.iter().zip(&plan.weights) {
-            let view = view(weight, 0, tensors)?;
             let m = device.memory::<u8>("weights", packed.bytes, 0)?;
-            if packed.fragments {
-                let strip = pack::strip_len(packed.cols);
-                let strips = (PACK_ELEMENTS / strip).max(1);
-                let mut first = 0;
-                while first < packed.rows {
-                    let count = strips.min((packed.rows - first).div_ceil(pack::UNIT));
-                    let mut out = vec![bf16::ZERO; count * strip];
-                    pack::pack(&|n| view.row(n), packed.rows, packed.cols, first, &mut out);
-                    device.write(&m, first / pack::UNIT * strip * 2, bytemuck::cast_slice(&out))?;
-                    first += count * pack::UNIT;
-                }
-            } else {
-                let values: Vec<bf16> = (0..packed.rows).map(|i| view.row(i)[0]).collect();
-                device.write(&m, 0, bytemuck::cast_slice(&values))?;
-            }
+            weights.load(&device, weight, packed, &m)?;
             at.weights.push(keep(m));
         }
         let mut ropes: Vec<(&crate::rope::Rope, u64)> = Vec::new();
@@ -445,6 +428,19 @@ impl Executor {
     pub fn set_state(&mut self, state: usize, bytes: &[u8]) -> Result<(), CudaError> {
         self.end()?;
         Ok(self.device.write(&self.states[state], 0, bytes)?)
+    }
+
+    /// Lets `write` change a state on the device itself, between two steps.
+    ///
+    /// # Errors
+    /// The kernel does not end, or those of `write`.
+    pub fn write_state(
+        &mut self,
+        state: usize,
+        write: impl FnOnce(&Device, &Memory<u8>) -> Result<(), DeviceError>,
+    ) -> Result<(), CudaError> {
+        self.end()?;
+        Ok(write(&self.device, &self.states[state])?)
     }
 
     /// Asks the kernel to end and awaits it.

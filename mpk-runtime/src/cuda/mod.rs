@@ -9,3 +9,4 @@ pub mod pack;
 pub mod packet;
 pub mod tables;
 pub mod variants;
+pub mod weights;

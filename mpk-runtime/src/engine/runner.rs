@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Backend, Error, HOST_WORKERS, tensors::Weights};
 use crate::cuda::driver::Device;
 use crate::cuda::executor as cuda;
+use crate::cuda::weights::Host;
 use crate::graph::TensorId;
 use crate::host;
 use crate::plan::Plan;
@@ -69,7 +70,7 @@ impl Runner {
         let plan = Arc::new(plan);
         Ok(match target {
             Target::Host => Runner::Host(Box::new(host::Executor::new(plan, Arc::new(weights), threads)?)),
-            Target::Cuda(device) => Runner::Cuda(Box::new(cuda::Executor::new(device, plan, &weights)?)),
+            Target::Cuda(device) => Runner::Cuda(Box::new(cuda::Executor::new(device, plan, &Host(&weights))?)),
         })
     }
 

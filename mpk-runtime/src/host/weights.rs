@@ -9,7 +9,7 @@ use crate::shape::Shard;
 /// A weight can't be read as the model asks.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 #[error("{0}")]
-pub struct WeightError(String);
+pub struct WeightError(pub String);
 
 /// Gives the elements of the tensor that one of the names has.
 pub trait Tensors: Sync {
