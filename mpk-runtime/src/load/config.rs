@@ -53,6 +53,11 @@ impl Config {
         self.fields.get(field)
     }
 
+    /// Changes a field, as a program does that asks for something else than the file says.
+    pub fn set(&mut self, field: &str, value: impl Into<Value>) {
+        self.fields.insert(field.to_owned(), value.into());
+    }
+
     /// Turns it into the struct of its model.
     ///
     /// # Errors
