@@ -3,9 +3,13 @@
 //! A token may differ from the reference only where bf16 arithmetic can't tell the two best ones apart, and the errors of the
 //! logits are held against those of transformers' bf16 run.
 
+mod continuation;
+
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+pub use continuation::{Agreement, Comparing, Continuation};
 
 use crate::engine::{End, Engine, Error, Params};
 
@@ -74,8 +78,8 @@ struct Case {
     kind: String,
     prompt_ids: Vec<u32>,
     output_ids: Vec<u32>,
-    top5_ids: Vec<Vec<u32>>,
-    top5_logits: Vec<Vec<f64>>,
+    #[serde(flatten)]
+    top: Top,
     logits_tensor: Option<String>,
     bf16_error: Bf16<CaseError>,
 }
@@ -136,19 +140,9 @@ impl Goldens {
     /// # Errors
     /// The file can't be read, or a field is missing or of another length than it must be.
     pub fn open(path: &Path) -> Result<Goldens, GoldensError> {
-        let text = std::fs::read_to_string(path).map_err(|source| GoldensError::Read { path: path.into(), source })?;
-        let format = |message: String| GoldensError::Format { path: path.into(), message };
-        let goldens: Goldens = serde_json::from_str(&text).map_err(|e| format(e.to_string()))?;
+        let goldens: Goldens = read(path)?;
         for case in &goldens.cases {
-            let steps = case.output_ids.len();
-            let shaped = case.top5_ids.len() == steps
-                && case.top5_logits.len() == steps
-                && case.top5_ids.iter().zip(&case.top5_logits).all(|(i, l)| !i.is_empty() && i.len() == l.len());
-            if steps == 0 || !shaped {
-                return Err(format(
-                    format_args!("case `{}`: `top5_ids`, `top5_logits` and `output_ids` disagree", case.id).to_string(),
-                ));
-            }
+            case.top.check(case.output_ids.len()).map_err(|what| wrong(path, format!("case `{}`: {what}", case.id)))?;
         }
         Ok(goldens)
     }
@@ -200,30 +194,75 @@ impl Goldens {
 impl Case {
     /// The steps of a teacher-forced run against the reference.
     fn judge(&self, ours: &[Vec<f32>]) -> CaseResult {
-        let (mut differing, mut wrong) = (Vec::new(), Vec::new());
-        let mut errors = Vec::new();
+        let mut judged = Judged::default();
         for (step, logits) in ours.iter().enumerate() {
-            let (ids, reference) = (&self.top5_ids[step], &self.top5_logits[step]);
-            errors.extend(ids.iter().zip(reference).map(|(id, want)| f64::from(logit(logits, *id)) - want));
-            let best = argmax(logits);
-            if best == ids[0] {
-                continue;
-            }
-            differing.push(step);
-            let margin = ids.iter().position(|id| *id == best).map(|at| reference[0] - reference[at]);
-            if margin.is_none_or(|margin| margin > TIE_FACTOR * self.bf16_error.cpu.rms) {
-                wrong.push(step);
-            }
+            judged.add(&self.top, step, logits, self.bf16_error.cpu.rms);
         }
         CaseResult {
             id: self.id.clone(),
-            differing,
-            wrong,
+            differing: judged.differing,
+            wrong: judged.wrong,
             free_running: false,
-            rms_top5: rms(errors.into_iter()),
+            rms_top5: judged.errors.root(),
             rms_prompt: None,
         }
     }
+}
+
+/// The five best ids and logits of the reference, by step.
+#[derive(Debug, Deserialize)]
+struct Top {
+    top5_ids: Vec<Vec<u32>>,
+    top5_logits: Vec<Vec<f64>>,
+}
+
+impl Top {
+    /// Whether there are `steps` steps, and at least one.
+    fn check(&self, steps: usize) -> Result<(), String> {
+        let (ids, logits) = (&self.top5_ids, &self.top5_logits);
+        let even = ids.iter().zip(logits).all(|(i, l)| !i.is_empty() && i.len() == l.len());
+        if steps > 0 && ids.len() == steps && logits.len() == steps && even {
+            return Ok(());
+        }
+        Err("`top5_ids`, `top5_logits` and `output_ids` disagree".to_owned())
+    }
+}
+
+/// Steps of a teacher-forced run, held against the reference's five best logits.
+#[derive(Debug, Default)]
+struct Judged {
+    differing: Vec<usize>,
+    wrong: Vec<usize>,
+    errors: Mean,
+}
+
+impl Judged {
+    /// Adds the logits of a step; `bf16_rms` is the error of transformers' bf16 run.
+    fn add(&mut self, top: &Top, step: usize, logits: &[f32], bf16_rms: f64) {
+        let (ids, reference) = (&top.top5_ids[step], &top.top5_logits[step]);
+        for (id, want) in ids.iter().zip(reference) {
+            self.errors.add(f64::from(logit(logits, *id)) - want, 1);
+        }
+        let best = argmax(logits);
+        if best == ids[0] {
+            return;
+        }
+        self.differing.push(step);
+        let margin = ids.iter().position(|id| *id == best).map(|at| reference[0] - reference[at]);
+        if margin.is_none_or(|margin| margin > TIE_FACTOR * bf16_rms) {
+            self.wrong.push(step);
+        }
+    }
+}
+
+/// The JSON file `path`.
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, GoldensError> {
+    let text = std::fs::read_to_string(path).map_err(|source| GoldensError::Read { path: path.into(), source })?;
+    serde_json::from_str(&text).map_err(|error| wrong(path, error.to_string()))
+}
+
+fn wrong(path: &Path, message: String) -> GoldensError {
+    GoldensError::Format { path: path.into(), message }
 }
 
 fn logit(logits: &[f32], id: u32) -> f32 {
@@ -248,7 +287,7 @@ fn rms(errors: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// A root mean square over parts of known size.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Mean {
     squares: f64,
     count: usize,
