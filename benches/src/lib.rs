@@ -1,1 +1,5 @@
-//! Benchmarks: see the `benches` targets.
+//! Benchmarks: what the program `bench` measures a decode step with, and the `benches` targets.
+
+pub mod ceiling;
+pub mod random;
+pub mod traffic;
