@@ -13,13 +13,15 @@ use std::sync::Arc;
 use common::{Config, plan};
 use mpk_runtime::bf16;
 use mpk_runtime::cuda::driver::Device;
+use mpk_runtime::cuda::error::CudaError;
 use mpk_runtime::cuda::executor::Executor as Cuda;
+use mpk_runtime::cuda::fault::Fault;
 use mpk_runtime::cuda::nvrtc;
 use mpk_runtime::cuda::weights::Host as HostWeights;
 use mpk_runtime::graph::{NodeArg, WeightExpr};
 use mpk_runtime::host::{Executor as Host, Tensors};
 use mpk_runtime::plan::Plan;
-use mpk_runtime::step::{PAGE_POSITIONS, Row, StepRows};
+use mpk_runtime::step::{Command, PAGE_POSITIONS, Row, Sampled, StepRows};
 use mpk_runtime::task::TaskDef;
 use mpk_tasks::TASKS;
 
@@ -126,4 +128,95 @@ fn a_wide_layer_agrees_with_the_host() {
 #[test]
 fn a_long_sequence_agrees_with_the_host() {
     compare("long sequence", &SMALL, 16, TASKS, 700, 4);
+}
+
+fn pages(plan: &Plan) -> Vec<Vec<usize>> {
+    let slot_pages = plan.options.context.div_ceil(PAGE_POSITIONS);
+    (0..plan.options.slots).map(|slot| (slot * slot_pages..(slot + 1) * slot_pages).collect()).collect()
+}
+
+/// One row: the first token of a sequence.
+fn first_row(plan: &Plan) -> StepRows {
+    StepRows::new(vec![Row { slot: 0, position: 0, token: 3, sample: true }], pages(plan))
+}
+
+/// Runs a command to its end.
+fn run(gpu: &mut Cuda, command: &Command) -> Result<Vec<Sampled>, CudaError> {
+    gpu.start(command)?;
+    let mut all = Vec::new();
+    while let Some(sampled) = gpu.receive()? {
+        all.extend(sampled);
+    }
+    Ok(all)
+}
+
+#[test]
+fn many_steps_of_one_command_are_those_of_many_commands() {
+    let test = "one command";
+    let Some(device) = gpu(test) else { return };
+    let plan = Arc::new(plan(&SMALL, device.multiprocessors, 1, 16, TASKS));
+    let tensors = weights(&plan);
+    let mut gpu = Cuda::new(device, Arc::clone(&plan), &tensors).unwrap();
+    let mut command = Command { rows: first_row(&plan), steps: 40, stops: Vec::new() };
+    let all = run(&mut gpu, &command).unwrap();
+    assert_eq!(all.iter().map(|s| s.position).collect::<Vec<_>>(), (1..=40).collect::<Vec<_>>());
+
+    let mut single = Some(Command::once(first_row(&plan)));
+    for expected in &all {
+        let Some(command) = single.take() else { panic!("no next step") };
+        let (rows, given) = (command.rows.clone(), run(&mut gpu, &command).unwrap());
+        assert_eq!(given, [*expected]);
+        single = Command { rows, steps: 2, stops: Vec::new() }.after(|_| expected.token).1.map(|next| Command::once(next.rows));
+    }
+
+    command.stops = vec![all[7].token];
+    let first = all.iter().position(|s| s.token == all[7].token).unwrap();
+    assert_eq!(run(&mut gpu, &command).unwrap(), all[..=first], "ends with its stop token");
+
+    // Given up in the middle, the next command is not touched by what was left.
+    command.stops.clear();
+    gpu.start(&command).unwrap();
+    assert_eq!(gpu.receive().unwrap(), Some(vec![all[0]]));
+    assert_eq!(run(&mut gpu, &command).unwrap(), all);
+}
+
+/// Plants `fault` in a good plan, and gives what the watchdog says of it. Then a good plan runs in the same process.
+fn planted(test: &str, fault: impl Fn(&mut Plan)) -> Option<Fault> {
+    let device = gpu(test)?;
+    let good = plan(&SMALL, device.multiprocessors, 1, 16, TASKS);
+    let tensors = weights(&good);
+    let mut bad = good.clone();
+    fault(&mut bad);
+    let rows = first_row(&good);
+    let mut executor = Cuda::new(device, Arc::new(bad), &tensors).unwrap();
+    let error = executor.step(&rows).unwrap_err();
+    let again = executor.step(&rows).unwrap_err();
+    assert_eq!(again.to_string(), error.to_string(), "the executor has begun anew");
+    drop(executor);
+    let mut executor = Cuda::new(gpu(test)?, Arc::new(good), &tensors).unwrap();
+    executor.step(&rows).unwrap();
+    eprintln!("{test}: {error}");
+    match error {
+        CudaError::Fault(fault) => Some(fault),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_task_that_never_triggers_is_named() {
+    let op = 4;
+    let planted = planted("never triggers", |plan| {
+        let share = plan.queues.iter_mut().flat_map(|q| &mut q.tasks).find(|share| share.op == op).unwrap();
+        share.triggers.clear();
+    });
+    let Some(fault) = planted else { return };
+    assert_eq!((fault.role, fault.wanted, fault.seen + 1, fault.step), ("consumer", fault.wanted, fault.wanted, 1));
+    assert!(fault.task.is_some(), "{fault}");
+}
+
+#[test]
+fn a_wait_for_one_too_many_is_named() {
+    let planted = planted("one too many", |plan| plan.counters[2].arrivals += 1);
+    let Some(fault) = planted else { return };
+    assert_eq!((fault.role, fault.wanted, fault.step), ("consumer", fault.seen + 1, 1));
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Failure;
 use crate::cuda::driver::Device;
+use crate::cuda::error::CudaError;
 use crate::cuda::executor as cuda;
 use crate::cuda::weights::Host;
 use crate::engine::{Backend, Error};
@@ -59,7 +60,7 @@ pub fn start(backend: Backend) -> Result<Start, Error> {
     match backend {
         Backend::Host | Backend::Auto => Ok(Start { ranks: usize::MAX, begin: host }),
         Backend::Cuda => {
-            Device::open().map_err(cuda::CudaError::from)?;
+            Device::open().map_err(CudaError::from)?;
             Ok(Start { ranks: 1, begin: gpu })
         }
     }
@@ -94,7 +95,7 @@ impl Machine for Executor {
 }
 
 fn gpu(plan: Arc<Plan>, tensors: Arc<dyn Tensors + Send>) -> Result<Box<dyn Machine>, Failure> {
-    let device = Device::open().map_err(cuda::CudaError::from)?;
+    let device = Device::open().map_err(CudaError::from)?;
     let mut executor = cuda::Executor::new(device, plan, &Host(&*tensors))?;
     executor.set_poison(true);
     Ok(Box::new(executor))

@@ -14,6 +14,19 @@ pub const HANG: u32 = 1;
 /// A counter is further than the step allows.
 pub const OVERRUN: u32 = 2;
 
+/// What a [`Fault`] waited for: a counter; a page that the loader fills, or that the consumers free; the other workers.
+pub const COUNTER: u32 = 0;
+/// See [`COUNTER`].
+pub const PAGE: u32 = 1;
+/// See [`COUNTER`].
+pub const FREE_PAGE: u32 = 2;
+/// See [`COUNTER`].
+pub const GRID: u32 = 3;
+/// The controller or the loader.
+pub const NO_OP: u32 = u32::MAX;
+/// Stop tokens of a [`Command`].
+pub const MAX_STOPS: usize = 12;
+
 /// Declares the mirrors with their sizes.
 macro_rules! mirror {
     ($($(#[$doc:meta])* $name:ident($size:literal) { $($(#[$field_doc:meta])* $field:ident: $ty:ty,)* })*) => {
@@ -127,18 +140,18 @@ mirror! {
         kind: u32,
         /// The worker that waited.
         worker: u32,
-        /// The op that waited; all ones for the controller.
+        /// The op that waited, or [`NO_OP`].
         op: u32,
-        /// Which of its waits.
-        site: u32,
+        /// [`COUNTER`], [`PAGE`], [`FREE_PAGE`] or [`GRID`].
+        what: u32,
+        /// Which of its waits, or which stage of the ring.
+        index: u32,
         /// Wanted count.
         wanted: u32,
         /// Seen count.
         seen: u32,
         /// The step.
         epoch: u32,
-        /// Zero.
-        unused: u32,
     }
     /// The rows of a step.
     Record(272) {
@@ -160,7 +173,7 @@ mirror! {
         /// Zero.
         unused: u32,
         /// Tokens that end a sequence.
-        stops: [u32; 12],
+        stops: [u32; MAX_STOPS],
         /// The rows.
         rows: [Row; MAX_ROWS],
     }
@@ -178,19 +191,19 @@ mirror! {
         commands: [Command; COMMANDS],
     }
     /// Written by the kernel.
-    Outbox(384) {
+    Outbox(256) {
         /// Outputs written so far.
         written: u32,
         /// Keeps the words on lines of their own.
         unused0: [u32; 31],
-        /// Commands completed so far.
+        /// The number of the launch that has ended.
+        ended: u32,
+        /// Commands completed when it did.
         completed: u32,
-        /// As above.
-        unused1: [u32; 31],
         /// The last epoch that was run.
         epoch: u32,
         /// As above.
-        unused2: [u32; 31],
+        unused1: [u32; 29],
     }
     /// A sampled token.
     Sampled(16) {
@@ -207,15 +220,17 @@ mirror! {
     Output(272) {
         /// Tokens.
         count: u32,
-        /// The command it belongs to.
-        command: u32,
+        /// Not zero if its command is complete with it.
+        last: u32,
+        /// The step.
+        epoch: u32,
         /// Zero.
-        unused: [u32; 2],
+        unused: u32,
         /// The tokens.
         tokens: [Sampled; MAX_ROWS],
     }
     /// The argument of the kernel.
-    Params(192) {
+    Params(200) {
         /// [`Queue`]s of the workers.
         queues: u64,
         /// The word that begins a step.
@@ -254,9 +269,13 @@ mirror! {
         completed: u32,
         /// Outputs written before.
         written: u32,
+        /// The number of this launch.
+        launch: u32,
         /// This rank.
         rank: u32,
         /// Ranks.
         ranks: u32,
+        /// Zero.
+        unused: u32,
     }
 }

@@ -183,6 +183,8 @@ impl Device {
         // SAFETY: the module was just loaded and is never unloaded.
         let function = call("cuModuleGetFunction", unsafe { result::module::get_function(module, name) })?;
         let attribute = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function was just found. With lazy loading the driver would wait for all kernels that run before it loads one.
+        call("cuFuncLoad", unsafe { sys::cuFuncLoad(function).result() })?;
         // SAFETY: the function is live.
         call("cuFuncSetAttribute", unsafe { result::function::set_function_attribute(function, attribute, shared as i32) })?;
         Ok(Kernel { function })
@@ -222,6 +224,15 @@ impl Device {
         self.launch(kernel, blocks, threads, shared, params)?;
         end.record(self.run)?;
         end.since(&begin)
+    }
+
+    /// Waits for the end of the kernel.
+    ///
+    /// # Errors
+    /// It ended with an error.
+    pub fn wait(&self) -> Result<(), DeviceError> {
+        // SAFETY: the stream is live.
+        call("the kernel", unsafe { result::stream::synchronize(self.run) })
     }
 
     /// Whether the kernel has ended.
@@ -333,6 +344,11 @@ impl<T: Pod> Mapped<T> {
         // SAFETY: the memory was allocated as mapped.
         call("cuMemHostGetDevicePointer", unsafe { sys::cuMemHostGetDevicePointer_v2(&mut device, host, 0).result() })?;
         Ok(Mapped { host: host.cast(), device, len })
+    }
+
+    /// Values.
+    pub fn len(&self) -> usize {
+        self.len
     }
 
     /// The address for the device.

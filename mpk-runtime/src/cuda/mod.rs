@@ -3,7 +3,10 @@
 pub mod abi;
 pub mod codegen;
 pub mod driver;
+pub mod error;
 pub mod executor;
+pub mod fault;
+mod mailbox;
 pub mod nvrtc;
 pub mod pack;
 pub mod packet;

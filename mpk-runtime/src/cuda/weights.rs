@@ -3,7 +3,7 @@
 use half::bf16;
 
 use super::driver::{Device, Memory};
-use super::executor::CudaError;
+use super::error::CudaError;
 use super::pack;
 use crate::graph::WeightExpr;
 use crate::host::{Tensors, view};

@@ -33,7 +33,7 @@ pub enum Error {
     Slice(Violation),
     /// The GPU.
     #[error(transparent)]
-    Cuda(#[from] crate::cuda::executor::CudaError),
+    Cuda(#[from] crate::cuda::error::CudaError),
     /// The model's value is not a choice among logits.
     #[error("the model does not end in an argmax over logits: only such models generate tokens")]
     NoLogits,

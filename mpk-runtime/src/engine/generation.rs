@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Engine, Error};
+use crate::step::{Command, Sampled};
 
 /// What is asked of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +52,11 @@ impl Cancel {
 /// The tokens of one request. Dropping it ends the request.
 pub struct Generation<'e> {
     engine: &'e mut Engine,
-    /// What is fed next: the prompt, then the last token.
+    /// What has to be fed before the next token: the prompt, or the last token. Empty while the executor goes on by itself.
     pending: Vec<u32>,
+    /// The position of the first of them, else of the last token.
     position: usize,
+    last: u32,
     left: usize,
     end: End,
     cancel: Cancel,
@@ -62,7 +65,7 @@ pub struct Generation<'e> {
 impl<'e> Generation<'e> {
     pub(super) fn new(engine: &'e mut Engine, ids: &[u32], params: Params) -> Self {
         let left = params.max_new_tokens;
-        Generation { engine, pending: ids.to_vec(), position: 0, left, end: params.end, cancel: Cancel::default() }
+        Generation { engine, pending: ids.to_vec(), position: 0, last: 0, left, end: params.end, cancel: Cancel::default() }
     }
 
     /// Ends the generation before its next token.
@@ -80,6 +83,45 @@ impl<'e> Generation<'e> {
         self.cancel = cancel;
         self
     }
+
+    /// Feeds what is pending and lets the executor go on from there, for as many tokens as are wanted and fit. `None` where the
+    /// context is full or the generation was cancelled: a long prompt is many steps.
+    fn begin(&mut self) -> Result<Option<()>, Error> {
+        let last = self.position + self.pending.len() - 1;
+        let Some(room) = self.engine.context.checked_sub(last).filter(|room| *room > 0) else { return Ok(None) };
+        let steps = self.left.min(room).min(self.engine.executor.most_steps());
+        let stops = if self.end == End::Stop { self.engine.end_ids.clone() } else { Vec::new() };
+        let mut chunks = self.engine.steps_of(&self.pending, self.position);
+        let Some(sampling) = chunks.pop() else { return Ok(None) };
+        for rows in &chunks {
+            if self.cancel.is_set() {
+                return Ok(None);
+            }
+            self.engine.executor.step(rows)?;
+        }
+        self.engine.executor.start(Command { rows: sampling, steps, stops })?;
+        self.pending.clear();
+        Ok(Some(()))
+    }
+
+    fn token(&mut self) -> Result<Option<Token>, Error> {
+        loop {
+            if !self.pending.is_empty() && self.begin()?.is_none() {
+                return Ok(None);
+            }
+            if let Some(sampled) = self.engine.executor.receive()? {
+                // One sequence: the step gave one token.
+                let Some(Sampled { position, token: id, .. }) = sampled.first().copied() else { return Ok(None) };
+                let end = self.engine.end_ids.contains(&id);
+                self.position = position;
+                self.left = if end && self.end == End::Stop { 0 } else { self.left - 1 };
+                self.last = id;
+                return Ok(Some(Token { id, end }));
+            }
+            // The command was shorter than the generation.
+            self.pending.push(self.last);
+        }
+    }
 }
 
 impl Iterator for Generation<'_> {
@@ -87,24 +129,23 @@ impl Iterator for Generation<'_> {
 
     /// The next token; `None` after the last one, after an end token, or where the context is full.
     fn next(&mut self) -> Option<Self::Item> {
-        if self.left == 0 || self.cancel.is_set() || self.position + self.pending.len() > self.engine.context {
-            return None;
+        if self.cancel.is_set() {
+            self.left = 0;
         }
-        let cancel = &self.cancel;
-        let engine = &mut *self.engine;
-        let row = engine.feed(&self.pending, self.position, || cancel.is_set());
-        let id = match row.and_then(|row| row.map(|row| engine.sampled(row)).transpose()) {
-            Ok(Some(id)) => id,
-            Ok(None) => return None,
-            Err(error) => {
-                self.left = 0;
-                return Some(Err(error));
-            }
-        };
-        let end = self.engine.end_ids.contains(&id);
-        self.position += self.pending.len();
-        self.pending = vec![id];
-        self.left = if end && self.end == End::Stop { 0 } else { self.left - 1 };
-        Some(Ok(Token { id, end }))
+        if self.left == 0 {
+            return self.engine.executor.abandon().err().map(Err);
+        }
+        let token = self.token().transpose();
+        if !matches!(token, Some(Ok(_))) {
+            self.left = 0;
+        }
+        token
+    }
+}
+
+impl Drop for Generation<'_> {
+    /// The executor does not go on for nobody. An error shows in the next request.
+    fn drop(&mut self) {
+        let _ = self.engine.executor.abandon();
     }
 }

@@ -201,8 +201,11 @@ impl Engine {
     }
 
     fn logits_after(&mut self, ids: &[u32], position: usize) -> Result<Vec<f32>, Error> {
-        let last = self.feed(ids, position, || false)?;
-        last.map_or(Ok(Vec::new()), |row| self.executor.row(self.logits, row))
+        let steps = self.steps_of(ids, position);
+        for rows in &steps {
+            self.executor.step(rows)?;
+        }
+        steps.last().map_or(Ok(Vec::new()), |rows| self.executor.row(self.logits, rows.len() - 1))
     }
 
     fn check_prompt(&self, ids: &[u32]) -> Result<(), Error> {
@@ -222,30 +225,11 @@ impl Engine {
         }
     }
 
-    /// Runs the steps for `ids` at positions from `position` on; the row of the last one in the last step. `None` where `stop`
-    /// says so before a step: a long prompt is many of them.
-    fn feed(&mut self, ids: &[u32], position: usize, stop: impl Fn() -> bool) -> Result<Option<usize>, Error> {
+    /// The steps that feed `ids` at positions from `position` on; the last row of the last one samples.
+    fn steps_of(&self, ids: &[u32], position: usize) -> Vec<StepRows> {
         let pages: Vec<usize> = (0..self.context.div_ceil(PAGE_POSITIONS)).collect();
-        let mut last = None;
-        for (chunk, tokens) in ids.chunks(ROWS).enumerate() {
-            if stop() {
-                return Ok(None);
-            }
-            let row = |(i, token): (usize, &u32)| Row {
-                slot: 0,
-                position: position + chunk * ROWS + i,
-                token: *token,
-                sample: chunk * ROWS + i + 1 == ids.len(),
-            };
-            let rows = tokens.iter().enumerate().map(row).collect();
-            self.executor.step(&StepRows::new(rows, vec![pages.clone()]))?;
-            last = Some(tokens.len() - 1);
-        }
-        Ok(last)
-    }
-
-    /// The token that the last step gave for a row.
-    fn sampled(&self, row: usize) -> Result<u32, Error> {
-        self.executor.token(row)
+        let row = |(i, token): (usize, &u32)| Row { slot: 0, position: position + i, token: *token, sample: i + 1 == ids.len() };
+        let rows: Vec<Row> = ids.iter().enumerate().map(row).collect();
+        rows.chunks(ROWS).map(|rows| StepRows::new(rows.to_vec(), vec![pages.clone()])).collect()
     }
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::{Backend, Error, HOST_WORKERS, tensors::Weights};
 use crate::cuda::driver::Device;
+use crate::cuda::error::CudaError;
 use crate::cuda::executor as cuda;
 use crate::cuda::weights::Host;
 use crate::graph::TensorId;
 use crate::host;
 use crate::plan::Plan;
-use crate::step::StepRows;
+use crate::step::{Command, Sampled, StepRows};
 
 /// Where a plan will run: decided before it is made, since it is made for a number of workers.
 pub enum Target {
@@ -25,9 +26,9 @@ impl Target {
     /// # Errors
     /// The GPU is asked for and can't be used.
     pub fn choose(backend: Backend, ranks: usize, notices: &mut Vec<String>) -> Result<Target, Error> {
-        let open = || -> Result<Device, cuda::CudaError> {
+        let open = || -> Result<Device, CudaError> {
             if ranks > 1 {
-                return Err(cuda::CudaError::Ranks(ranks));
+                return Err(CudaError::Ranks(ranks));
             }
             Ok(Device::open()?)
         };
@@ -55,8 +56,8 @@ impl Target {
 
 /// Runs steps of a plan.
 pub enum Runner {
-    /// On the CPU.
-    Host(Box<host::Executor>),
+    /// On the CPU, and the steps that a command has yet to run there.
+    Host(Box<host::Executor>, Option<Command>),
     /// On a GPU.
     Cuda(Box<cuda::Executor>),
 }
@@ -69,7 +70,7 @@ impl Runner {
     pub fn new(target: Target, plan: Plan, weights: Weights, threads: usize) -> Result<Runner, Error> {
         let plan = Arc::new(plan);
         Ok(match target {
-            Target::Host => Runner::Host(Box::new(host::Executor::new(plan, Arc::new(weights), threads)?)),
+            Target::Host => Runner::Host(Box::new(host::Executor::new(plan, Arc::new(weights), threads)?), None),
             Target::Cuda(device) => Runner::Cuda(Box::new(cuda::Executor::new(device, plan, &Host(&weights))?)),
         })
     }
@@ -77,7 +78,7 @@ impl Runner {
     /// `host` or `cuda`.
     pub fn name(&self) -> &'static str {
         match self {
-            Runner::Host(_) => "host",
+            Runner::Host(..) => "host",
             Runner::Cuda(_) => "cuda",
         }
     }
@@ -85,7 +86,7 @@ impl Runner {
     /// The plan it runs.
     pub fn plan(&self) -> &Plan {
         match self {
-            Runner::Host(executor) => executor.plan(),
+            Runner::Host(executor, _) => executor.plan(),
             Runner::Cuda(executor) => executor.plan(),
         }
     }
@@ -96,7 +97,7 @@ impl Runner {
     /// The step does not come to its end.
     pub fn step(&mut self, rows: &StepRows) -> Result<(), Error> {
         match self {
-            Runner::Host(executor) => executor.step(rows)?,
+            Runner::Host(executor, _) => executor.step(rows)?,
             Runner::Cuda(executor) => executor.step(rows)?,
         }
         Ok(())
@@ -108,18 +109,58 @@ impl Runner {
     /// The GPU can't be read.
     pub fn row(&self, tensor: TensorId, t: usize) -> Result<Vec<f32>, Error> {
         Ok(match self {
-            Runner::Host(executor) => executor.row(tensor, t),
+            Runner::Host(executor, _) => executor.row(tensor, t),
             Runner::Cuda(executor) => executor.row(tensor, t)?,
         })
     }
 
-    /// The token that the last step gave for row `t`.
+    /// The steps that a command may have.
+    pub fn most_steps(&self) -> usize {
+        match self {
+            Runner::Host(..) => usize::MAX,
+            Runner::Cuda(executor) => executor.most_steps(),
+        }
+    }
+
+    /// Begins a command; a former one is abandoned.
     ///
     /// # Errors
-    /// The GPU can't be read.
-    pub fn token(&self, t: usize) -> Result<u32, Error> {
-        // Ids are below 2^24, so they are whole numbers in f32 too.
-        let row = self.row(self.plan().graph.output, t)?;
-        Ok(row.first().map_or(0, |id| *id as u32))
+    /// The command is not one that the plan holds.
+    pub fn start(&mut self, command: Command) -> Result<(), Error> {
+        match self {
+            Runner::Host(_, left) => *left = Some(command),
+            Runner::Cuda(executor) => executor.start(&command)?,
+        }
+        Ok(())
+    }
+
+    /// The tokens that the next step of the command gives; `None` when it is complete.
+    ///
+    /// # Errors
+    /// The step does not come to its end.
+    pub fn receive(&mut self) -> Result<Option<Vec<Sampled>>, Error> {
+        match self {
+            Runner::Host(executor, left) => {
+                let Some(command) = left.take() else { return Ok(None) };
+                executor.step(&command.rows)?;
+                let output = executor.plan().graph.output;
+                let (sampled, next) = command.after(|t| executor.word(output, t) as u32);
+                *left = next;
+                Ok(Some(sampled))
+            }
+            Runner::Cuda(executor) => Ok(executor.receive()?),
+        }
+    }
+
+    /// Ends the command, if there is one, after the step that runs.
+    ///
+    /// # Errors
+    /// The step does not come to its end.
+    pub fn abandon(&mut self) -> Result<(), Error> {
+        match self {
+            Runner::Host(_, left) => *left = None,
+            Runner::Cuda(executor) => executor.abandon()?,
+        }
+        Ok(())
     }
 }

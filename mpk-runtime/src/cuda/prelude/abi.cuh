@@ -74,9 +74,15 @@ static_assert(sizeof(Queue) == 32, "layout of Queue");
 
 /// What went wrong first. Written once by whoever finds it; `kind` is claimed by a compare-and-swap.
 struct Fault {
-    uint32_t kind, worker, op, site, wanted, seen, epoch, unused;
+    uint32_t kind, worker, op, what, index, wanted, seen, epoch;
 };
+static_assert(sizeof(Fault) == 32, "layout of Fault");
 enum FaultKind : uint32_t { NO_FAULT = 0, HANG = 1, OVERRUN = 2 };
+/// What a wait is for: a counter, by its index among the waits of the task; a page of the ring that the loader fills, or that the
+/// consumers free; the other workers of a grid-wide task.
+enum WaitKind : uint32_t { COUNTER = 0, PAGE = 1, FREE_PAGE = 2, GRID = 3 };
+/// Stands for the op where it is the controller or the loader that waits.
+constexpr uint32_t NO_OP = 0xffffffffu;
 
 constexpr uint32_t MAX_STOPS = 12;
 
@@ -104,9 +110,9 @@ struct Sampled {
     uint32_t slot, position, token, unused;
 };
 
-/// What one step gave.
+/// What the step `epoch` gave; `last` is not zero if its command is complete with it.
 struct Output {
-    uint32_t count, command, unused[2];
+    uint32_t count, last, epoch, unused;
     Sampled tokens[MAX_ROWS];
 };
 static_assert(sizeof(Output) == 272, "layout of Output");
@@ -115,12 +121,10 @@ static_assert(sizeof(Output) == 272, "layout of Output");
 struct Outbox {
     /// Outputs written so far; output `i` is at `outputs[i % outputs_len]`.
     uint32_t written, unused0[31];
-    /// Commands completed so far.
-    uint32_t completed, unused1[31];
-    /// The last epoch that was run; a relaunch continues from it.
-    uint32_t epoch, unused2[31];
+    /// The number of the launch that has ended, and where it did.
+    uint32_t ended, completed, epoch, unused1[29];
 };
-static_assert(sizeof(Outbox) == 384, "layout of Outbox");
+static_assert(sizeof(Outbox) == 256, "layout of Outbox");
 
 /// The argument of the kernel.
 struct Params {
@@ -142,10 +146,10 @@ struct Params {
     /// What to add to an address of this rank's activations to get that of another rank.
     int64_t peers[8];
     uint32_t boundary_count, sampled_parity, outputs_len;
-    /// Where a former launch ended.
-    uint32_t epoch, completed, written;
-    uint32_t rank, ranks;
+    /// Where a former launch ended, and the number of this one.
+    uint32_t epoch, completed, written, launch;
+    uint32_t rank, ranks, unused;
 };
-static_assert(sizeof(Params) == 192, "layout of Params");
+static_assert(sizeof(Params) == 200, "layout of Params");
 
 }  // namespace mpk

@@ -7,7 +7,7 @@ namespace mpk {
 /// What the consumers of a worker keep from task to task.
 struct Worker {
     const Params& params;
-    Cursor<STAGES> ring;
+    Ring ring;
     Cursor<PACKETS> packets;
     uint32_t epoch;
 };
@@ -61,9 +61,8 @@ template <uint32_t TASK_GROUPS> class Consumer {
             // Release: the barrier above put all writes of this worker before the arrival.
             add_release(counter, blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1, GPU);
             // Acquire: with the turn come the writes of all workers; the barrier below passes them on.
-            for (uint32_t spins = 1; ((load_acquire(counter, GPU) ^ before) & 0x80000000u) == 0; ++spins) {
-                if (spins % 128 == 0 && aborted(worker.params)) break;
-            }
+            const Site site = {GRID, packet.op, 0, gridDim.x, worker.epoch};
+            wait_until(site, [&](uint32_t&) { return ((load_acquire(counter, GPU) ^ before) & 0x80000000u) != 0; });
         }
         groups_sync();
     }
@@ -82,7 +81,7 @@ template <uint32_t TASK_GROUPS> class Consumer {
         if (role_warp() == 0) {
             const Wait* waits = packet.at<Wait>(packet.waits);
             for (uint32_t i = lane(); i < packet.wait_count; i += 32) {
-                if (waits[i].ports & ports) wait_for(worker.params, waits[i], worker.epoch, packet.op, i);
+                if (waits[i].ports & ports) wait_for(waits[i], worker.epoch, packet.op, i);
             }
         }
         // The acquire of each polling lane is passed on to all threads of the task: a barrier orders, and causality is transitive.
@@ -132,8 +131,11 @@ MPK_DEVICE void consume(const Params& params) {
     Worker worker{params, {}, {}, params.epoch + 1};
     for (; begin_step(params, worker.epoch); ++worker.epoch) {
         for (uint32_t i = 0; i < shared().packet_count; ++i) {
+            // No limit: the packet loader waits for nothing but the end of tasks, and every task ends.
             mbarrier_wait(&shared().packet_full[worker.packets.stage], worker.packets.phase);
             const Packet& packet = *packet_at(worker.packets.stage);
+            worker.ring.op = packet.op;
+            worker.ring.epoch = worker.epoch;
             dispatch(worker, packet);
             finish(worker, packet);
         }

@@ -22,12 +22,11 @@ MPK_DEVICE bool next_command(const Params& params, uint32_t completed) {
 
 /// What a step sampled, until the host is told.
 struct Sampling {
-    /// The rows that sampled, by bit; this lane's of them.
-    uint32_t rows = 0;
+    /// The step, its rows that sampled, by bit, and this lane's of them.
+    uint32_t epoch = 0, rows = 0;
     Sampled own{};
-    /// The command it belongs to, and how many are completed with it.
-    uint32_t command = 0, completed = 0;
-    bool told = true;
+    /// Whether its command is complete with it, and whether the host knows.
+    bool last = false, told = true;
 };
 
 /// Tells the host, over a slow bus: while the next step runs, or before a wait for the host. All lanes.
@@ -41,15 +40,13 @@ MPK_DEVICE void tell(const Params& params, Sampling& sampling, uint32_t& written
     }
     if (lane() == 0) {
         output.count = __popc(sampling.rows);
-        output.command = sampling.command;
+        output.last = sampling.last;
+        output.epoch = sampling.epoch;
     }
     ++written;
     // The output is written by all lanes before lane 0 releases its count to the host.
     __syncwarp();
-    if (lane() == 0) {
-        store_release_sys(&params.outbox->written, written);
-        store_release_sys(&params.outbox->completed, sampling.completed);
-    }
+    if (lane() == 0) store_release_sys(&params.outbox->written, written);
     sampling.told = true;
 }
 
@@ -61,7 +58,7 @@ MPK_DEVICE void control(const Params& params) {
     Sampling sampling;
     for (;;) {
         Record& record = params.records[(epoch + 1) % 2];
-        bool go = __shfl_sync(ALL_LANES, !stop && !aborted(params), 0);
+        bool go = __shfl_sync(ALL_LANES, !stop && !aborted(), 0);
         if (go && count == 0) {
             tell(params, sampling, written);
             go = next_command(params, completed);
@@ -89,7 +86,7 @@ MPK_DEVICE void control(const Params& params) {
         tell(params, sampling, written);
         if (lane() == 0) stop = load_acquire(&params.inbox->stop, SYS) != 0;
 
-        for (uint32_t i = lane(); i < params.boundary_count; i += 32) wait_for(params, params.boundary[i], epoch, ~0u, i);
+        for (uint32_t i = lane(); i < params.boundary_count; i += 32) wait_for(params.boundary[i], epoch, NO_OP, i);
         // The lanes acquired the counters; this passes what came with them on to all lanes.
         __syncwarp();
 
@@ -100,6 +97,7 @@ MPK_DEVICE void control(const Params& params) {
             row = {words.x, words.y, words.z, words.w};
             if (params.sampled != nullptr) token = load_plain(params.sampled + lane() + (epoch & 1 ? params.sampled_parity / 4 : 0));
         }
+        sampling.epoch = epoch;
         sampling.rows = __ballot_sync(ALL_LANES, lane() < count && (row.flags & SAMPLE) != 0);
         sampling.own = {row.slot, row.position + 1, token, 0};
         bool ended = steps <= 1;
@@ -113,13 +111,18 @@ MPK_DEVICE void control(const Params& params) {
         }
         count = __popc(kept);
         --steps;
-        sampling.command = completed;
+        sampling.last = count == 0;
         if (count == 0) ++completed;
-        sampling.completed = completed;
         sampling.told = false;
     }
     tell(params, sampling, written);
-    if (lane() == 0) store_release_sys(&params.outbox->epoch, epoch);
+    if (lane() == 0) {
+        Outbox& outbox = *params.outbox;
+        outbox.completed = completed;
+        outbox.epoch = epoch;
+        // The host reads them when it has acquired this.
+        store_release_sys(&outbox.ended, params.launch);
+    }
 }
 
 }  // namespace mpk

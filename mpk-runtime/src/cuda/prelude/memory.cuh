@@ -109,14 +109,20 @@ MPK_DEVICE void mbarrier_expect(uint64_t* b, uint32_t bytes) {
 
 // Acquire: when the phase is complete, the bytes that the copy engine counted on this barrier are visible, without a proxy
 // fence, since the completion of a bulk copy is itself a release to those who wait on its barrier.
-MPK_DEVICE void mbarrier_wait(uint64_t* b, uint32_t phase) {
+// One try, which the hardware may hold back for a while.
+MPK_DEVICE bool mbarrier_try(uint64_t* b, uint32_t phase) {
+    uint32_t done;
     asm volatile(
         "{\n"
         ".reg .pred done;\n"
-        "retry:\n"
-        "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%0], %1;\n"
-        "@!done bra retry;\n"
-        "}" ::"r"(shared_address(b)), "r"(phase) : "memory");
+        "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, done;\n"
+        "}" : "=r"(done) : "r"(shared_address(b)), "r"(phase) : "memory");
+    return done != 0;
+}
+// For what comes by itself, such as a copy that was issued.
+MPK_DEVICE void mbarrier_wait(uint64_t* b, uint32_t phase) {
+    while (!mbarrier_try(b, phase)) {}
 }
 
 // Reads weights and plan tables only: they are written before the launch, which orders them before every proxy.

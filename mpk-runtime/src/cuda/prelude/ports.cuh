@@ -127,7 +127,7 @@ template <class E> class Out {
 /// A weight of two dimensions, in fragment order.
 class Matrix {
   public:
-    MPK_DEVICE Matrix(uint64_t address, uint32_t rows, uint32_t cols, Cursor<STAGES>& ring, const Segment* segment, uint32_t first_row)
+    MPK_DEVICE Matrix(uint64_t address, uint32_t rows, uint32_t cols, Ring& ring, const Segment* segment, uint32_t first_row)
         : base(reinterpret_cast<const uint8_t*>(address)), rows(rows), cols(cols), ring(ring), segment(segment),
           first_row(first_row) {}
 
@@ -149,7 +149,7 @@ class Matrix {
   private:
     const uint8_t* base;
     uint32_t rows, cols;
-    Cursor<STAGES>& ring;
+    Ring& ring;
     const Segment* segment;
     uint32_t first_row;
 };

@@ -4,6 +4,14 @@
 
 namespace mpk {
 
+/// Awaits the copies in flight: none may write to the shared memory of a block that has ended.
+MPK_DEVICE void drain(Cursor<STAGES> landed, uint32_t in_flight) {
+    for (; in_flight > 0; --in_flight) {
+        mbarrier_wait(&shared().full[landed.stage], landed.phase);
+        landed.advance();
+    }
+}
+
 /// Streams this worker's segments, step after step, as far ahead as the ring allows. One thread.
 MPK_DEVICE void load_pages(const Params& params) {
     Shared& s = shared();
@@ -29,7 +37,8 @@ MPK_DEVICE void load_pages(const Params& params) {
                     }
                     // All warps have released the page. Their reads are ordered before this by the barrier, and the copy is
                     // issued after it: no proxy fence is needed for a write after reads.
-                    mbarrier_wait(&s.empty[next.stage], next.phase ^ 1);
+                    const Site site = {FREE_PAGE, NO_OP, next.stage, 0, epoch};
+                    if (!wait_phase(site, &s.empty[next.stage], next.phase ^ 1)) return drain(landed, in_flight);
                     const uint32_t bytes = smaller(PAGE_BYTES, segment.strip_bytes - at);
                     mbarrier_expect(&s.full[next.stage], bytes);
                     bulk_copy(page_at(next.stage), source + at, bytes, &s.full[next.stage]);
@@ -40,7 +49,7 @@ MPK_DEVICE void load_pages(const Params& params) {
             }
         }
     }
-    // Every page of a step that was begun is consumed in it, so nothing is in flight here.
+    drain(landed, in_flight);
 }
 
 /// Brings the packets of this worker's queue into shared memory, some tasks ahead. One thread.
@@ -57,6 +66,11 @@ MPK_DEVICE void load_packets(const Params& params) {
         }
     }
 }
+
+/// The ring as the consumers go through it, and whose turn it is, for reports.
+struct Ring : Cursor<STAGES> {
+    uint32_t op = NO_OP, epoch = 0;
+};
 
 /// A page: units of 16 outputs × 16 inputs of one strip, one after the other over the inputs.
 struct Page {
@@ -78,7 +92,7 @@ struct Page {
 /// The pages of a task's segment, as `for (auto page : w.pages())`. Every consumer warp goes through all of them to the end.
 class Pages {
   public:
-    MPK_DEVICE Pages(Cursor<STAGES>& ring, const Segment& segment, uint32_t first_row)
+    MPK_DEVICE Pages(Ring& ring, const Segment& segment, uint32_t first_row)
         : ring(ring), strips(segment.strips), strip_bytes(segment.strip_bytes), row(first_row) {}
 
     struct End {};
@@ -89,7 +103,8 @@ class Pages {
         MPK_DEVICE bool operator!=(End) const { return left != 0; }
         MPK_DEVICE Page operator*() const {
             const uint32_t stage = pages.ring.stage;
-            mbarrier_wait(&shared().full[stage], pages.ring.phase);
+            const Site site = {PAGE, pages.ring.op, stage, 0, pages.ring.epoch};
+            wait_phase(site, &shared().full[stage], pages.ring.phase);
             const uint32_t at = index * PAGE_BYTES;
             const uint32_t units = smaller(PAGE_BYTES, pages.strip_bytes - at) / UNIT_BYTES;
             const uint32_t begin = smaller(warp() * WARP_UNITS, units);
@@ -121,7 +136,7 @@ class Pages {
     MPK_DEVICE End end() const { return {}; }
 
   private:
-    Cursor<STAGES>& ring;
+    Ring& ring;
     uint32_t strips, strip_bytes, row;
 };
 

@@ -31,6 +31,11 @@ struct Shared {
     uint32_t run[2];
     /// Tasks of this worker's queue.
     uint32_t packet_count;
+    /// Where faults are reported, and the longest wait of a step.
+    Fault* fault;
+    uint64_t watchdog_ns;
+    /// Not zero once a thread of this worker knows of a fault.
+    uint32_t aborted;
     __align__(128) uint8_t packets[PACKETS][PACKET_BYTES];
 };
 static_assert(sizeof(Shared) <= BARRIERS_BYTES, "the region `barriers` of the plan is too small for this kernel");
@@ -43,6 +48,9 @@ MPK_DEVICE const Packet* packet_at(uint32_t stage) { return reinterpret_cast<con
 MPK_DEVICE void init_shared(const Params& params) {
     Shared& s = shared();
     s.packet_count = params.queues[blockIdx.x].packet_count;
+    s.fault = params.fault;
+    s.watchdog_ns = params.watchdog_ns;
+    s.aborted = 0;
     for (uint32_t i = 0; i < STAGES; ++i) {
         mbarrier_init(&s.full[i], 1);
         mbarrier_init(&s.empty[i], WARPS);
@@ -54,39 +62,67 @@ MPK_DEVICE void init_shared(const Params& params) {
     mbarrier_init_fence();
 }
 
-MPK_DEVICE bool aborted(const Params& params) { return load_relaxed(&params.fault->kind) != NO_FAULT; }
+/// Whether something went wrong anywhere. Relaxed: nothing is read because of it, waiting only ends.
+MPK_DEVICE bool aborted() { return load_relaxed(&shared().fault->kind) != NO_FAULT; }
+
+/// A wait as it is reported.
+struct Site {
+    WaitKind what;
+    uint32_t op, index, wanted, epoch;
+};
 
 /// Reports the first fault: only the thread that claims it writes the rest, which the host reads after the kernel has ended.
-MPK_DEVICE void report(const Params& params, FaultKind kind, uint32_t op, uint32_t site, uint32_t wanted, uint32_t seen,
-                       uint32_t epoch) {
-    if (atomicCAS(&params.fault->kind, uint32_t(NO_FAULT), uint32_t(kind)) != NO_FAULT) return;
-    Fault& fault = *params.fault;
+MPK_DEVICE void report(FaultKind kind, const Site& site, uint32_t seen) {
+    Fault& fault = *shared().fault;
+    if (atomicCAS(&fault.kind, uint32_t(NO_FAULT), uint32_t(kind)) != NO_FAULT) return;
     fault.worker = blockIdx.x;
-    fault.op = op;
-    fault.site = site;
-    fault.wanted = wanted;
+    fault.op = site.op;
+    fault.what = site.what;
+    fault.index = site.index;
+    fault.wanted = site.wanted;
     fault.seen = seen;
-    fault.epoch = epoch;
+    fault.epoch = site.epoch;
 }
 
-/// Waits until a counter has what it gets in `epoch` steps. After a fault anywhere it returns at once, so that all roles run on to
-/// the end of the step with every barrier count intact. Counters only grow, and the comparison survives their wrap.
-MPK_DEVICE void wait_for(const Params& params, const Wait& wait, uint32_t epoch, uint32_t op, uint32_t site) {
-    const uint32_t* counter = reinterpret_cast<const uint32_t*>(wait.counter);
-    const uint32_t wanted = epoch * wait.arrivals;
+/// Tries until `done(seen)`; false if it gives up: after the limit, which it reports, or after a fault anywhere. Then all waits end
+/// at once, and every role runs on to the end of the step with its barrier counts intact.
+template <class Done> MPK_DEVICE bool wait_until(const Site& site, Done done) {
+    constexpr uint32_t NEAR = 16, FAR = 128;
+    volatile uint32_t& known = shared().aborted;
     uint64_t begin = 0;
-    for (uint32_t spins = 1;; ++spins) {
-        const uint32_t seen = load_acquire(counter, wait.scope);
-        const int32_t ahead = int32_t(seen - wanted);
-        // Another rank may be a step ahead. On this one nobody is, while a task of this step still waits.
-        if (ahead == 0 || (ahead > 0 && wait.scope == SYS)) return;
-        if (ahead > 0) return report(params, OVERRUN, op, site, wanted, seen, epoch);
-        if (spins % 128 != 0) continue;
-        if (aborted(params)) return;
+    uint32_t seen = 0;
+    for (uint32_t spins = 1; !done(seen); ++spins) {
+        if (spins % NEAR != 0) continue;
+        if (known != 0) return false;
+        if (spins % FAR != 0) continue;
         const uint64_t now = nanoseconds();
         if (begin == 0) begin = now;
-        if (now - begin > params.watchdog_ns) return report(params, HANG, op, site, wanted, seen, epoch);
+        const bool late = now - begin > shared().watchdog_ns;
+        if (late) report(HANG, site, seen);
+        if (late || aborted()) {
+            known = 1;
+            return false;
+        }
     }
+    return true;
+}
+
+/// Waits for a phase of a barrier of the ring.
+MPK_DEVICE bool wait_phase(const Site& site, uint64_t* barrier, uint32_t phase) {
+    return wait_until(site, [&](uint32_t&) { return mbarrier_try(barrier, phase); });
+}
+
+/// Waits until a counter has what it gets in `epoch` steps. Counters only grow, and the comparison survives their wrap.
+MPK_DEVICE void wait_for(const Wait& wait, uint32_t epoch, uint32_t op, uint32_t index) {
+    const uint32_t* counter = reinterpret_cast<const uint32_t*>(wait.counter);
+    const Site site = {COUNTER, op, index, epoch * wait.arrivals, epoch};
+    wait_until(site, [&](uint32_t& seen) {
+        seen = load_acquire(counter, wait.scope);
+        const int32_t ahead = int32_t(seen - site.wanted);
+        // Another rank may be a step ahead. On this one nobody is, while a task of this step still waits.
+        if (ahead > 0 && wait.scope == GPU) report(OVERRUN, site, seen);
+        return ahead >= 0;
+    });
 }
 
 /// Whether the step `epoch` is to be run: waits until the controller says so. It has no limit, since an idle kernel waits here;
