@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use mpk_runtime::cuda::driver::{Device, Kernel};
-use mpk_runtime::cuda::executor::{ARCHITECTURE, CudaError};
+use mpk_runtime::cuda::error::CudaError;
+use mpk_runtime::cuda::executor::ARCHITECTURE;
 use mpk_runtime::cuda::nvrtc;
 use serde::Serialize;
 

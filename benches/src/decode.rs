@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use mpk_runtime::cuda::executor::{CudaError, Executor};
+use mpk_runtime::cuda::error::CudaError;
+use mpk_runtime::cuda::executor::Executor;
 use mpk_runtime::goldens::{Agreement, Comparing, Continuation};
 use mpk_runtime::graph::TensorId;
-use mpk_runtime::step::{PAGE_POSITIONS, Row, StepRows};
+use mpk_runtime::step::{Command, PAGE_POSITIONS, Row, Sampled, StepRows};
 
 use crate::ceiling::median;
 use crate::random::{Generator, Tensor};
@@ -102,20 +103,24 @@ impl Decoder {
         Ok(timing)
     }
 
-    /// Feeds `tokens`, one a sequence, at `position`, and then what is sampled, for `steps` steps; the tokens sampled, by step.
-    fn decode(&mut self, position: usize, tokens: &[u32], steps: usize) -> Result<Vec<Vec<u32>>, CudaError> {
-        let mut all: Vec<Vec<u32>> = Vec::with_capacity(steps);
-        for step in 0..steps {
-            let fed = all.last().map_or(tokens, Vec::as_slice).to_vec();
-            self.step(position + step, &fed)?;
-            let bytes = self.executor.bytes(self.executor.plan().graph.output, self.batch)?;
-            all.push(bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect());
+    /// Feeds `tokens`, one a sequence, at `position`, and then what is sampled, for `steps` steps of one command; the tokens sampled,
+    /// by step.
+    fn decode(&mut self, position: usize, tokens: &[u32], steps: usize) -> Result<Vec<Vec<Sampled>>, CudaError> {
+        let rows = self.rows(position, tokens);
+        self.executor.start(&Command { rows, steps, stops: Vec::new() })?;
+        let mut all = Vec::with_capacity(steps);
+        while let Some(sampled) = self.executor.receive()? {
+            all.push(sampled);
         }
         Ok(all)
     }
 
     fn step(&mut self, position: usize, tokens: &[u32]) -> Result<(), CudaError> {
+        self.executor.step(&self.rows(position, tokens))
+    }
+
+    fn rows(&self, position: usize, tokens: &[u32]) -> StepRows {
         let row = |(slot, token): (usize, &u32)| Row { slot, position, token: *token, sample: true };
-        self.executor.step(&StepRows::new(tokens.iter().enumerate().map(row).collect(), self.pages.clone()))
+        StepRows::new(tokens.iter().enumerate().map(row).collect(), self.pages.clone())
     }
 }

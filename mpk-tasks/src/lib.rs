@@ -35,6 +35,8 @@ tasks! {
     embedding,
     linear_residual,
     linear_v3,
+    norm_linear,
+    norm_swiglu,
     rmsnorm,
     silu_mul,
     tensor_init,

@@ -2,7 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 use mpk_runtime::cuda::driver::{Device, DeviceError, Kernel, Memory};
-use mpk_runtime::cuda::executor::{ARCHITECTURE, CudaError};
+use mpk_runtime::cuda::error::CudaError;
+use mpk_runtime::cuda::executor::ARCHITECTURE;
 use mpk_runtime::cuda::{nvrtc, weights};
 use mpk_runtime::graph::WeightExpr;
 use mpk_runtime::host::WeightError;
@@ -26,10 +27,11 @@ struct Fill {
     first_row: u64,
     rows: u64,
     cols: u64,
+    part_rows: u64,
     scale: f32,
     mean: f32,
     fragments: u32,
-    unused: u32,
+    parts: u32,
 }
 
 /// The kernel that writes random tensors.
@@ -44,6 +46,8 @@ struct Place {
     rows: usize,
     cols: usize,
     fragments: bool,
+    parts: usize,
+    part_rows: usize,
 }
 
 impl Generator {
@@ -61,7 +65,7 @@ impl Generator {
     /// # Errors
     /// The driver refuses.
     pub fn fill(&self, device: &Device, memory: &Memory<u8>, tensor: &Tensor) -> Result<(), DeviceError> {
-        self.write(device, memory, tensor, Place { first_row: 0, rows: memory.len() / 2 / RUN, cols: RUN, fragments: false })
+        self.write(device, memory, tensor, Place { first_row: 0, rows: memory.len() / 2 / RUN, cols: RUN, fragments: false, parts: 1, part_rows: RUN })
     }
 
     fn write(&self, device: &Device, memory: &Memory<u8>, tensor: &Tensor, place: Place) -> Result<(), DeviceError> {
@@ -71,10 +75,11 @@ impl Generator {
             first_row: place.first_row as u64,
             rows: place.rows as u64,
             cols: place.cols as u64,
+            part_rows: place.part_rows as u64,
             scale: tensor.scale,
             mean: tensor.mean,
             fragments: place.fragments.into(),
-            unused: 0,
+            parts: place.parts as u32,
         };
         device.run(&self.kernel, device.multiprocessors as u32 * BLOCKS_EACH, THREADS, 0, &fill).map(|_| ())
     }
@@ -105,7 +110,9 @@ impl weights::Source for Weights<'_> {
                 );
             }
             let tensor = Tensor::new(name, self.seed, self.roles.of_tensor(name, &source.shape));
-            self.generator.write(device, memory, &tensor, Place { first_row, rows, cols, fragments: packed.fragments })?;
+            let (parts, part_rows) = (packed.parts, packed.rows / packed.parts);
+            let place = Place { first_row, rows, cols, fragments: packed.fragments, parts, part_rows };
+            self.generator.write(device, memory, &tensor, place)?;
             first_row += rows;
         }
         Ok(())

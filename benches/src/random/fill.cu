@@ -11,11 +11,13 @@ struct Fill {
     /// Rows of the tensor, and where its first one lies in the weight.
     uint64_t first_row, rows;
     uint64_t cols;
+    /// Rows of each of the parts of the weight whose strips take turns, and how many there are.
+    uint64_t part_rows;
     float scale, mean;
     /// Not zero: fragment order, else row-major.
-    uint32_t fragments, unused;
+    uint32_t fragments, parts;
 };
-static_assert(sizeof(Fill) == 56, "the host writes it");
+static_assert(sizeof(Fill) == 64, "the host writes it");
 
 /// Where an element of a packed matrix lies: `index` in `mpk-runtime/src/cuda/pack.rs`.
 __device__ uint64_t packed_index(uint64_t row, uint64_t col, uint64_t cols) {
@@ -24,6 +26,12 @@ __device__ uint64_t packed_index(uint64_t row, uint64_t col, uint64_t cols) {
     const uint32_t lane = r % 8 * 4 + c % 8 / 2;
     const uint32_t element = c / 8 * 4 + r / 8 * 2 + c % 2;
     return unit * 256 + lane * 8 + element;
+}
+
+/// Where a row lies among the strips: the inverse of `Packed::row` in `mpk-runtime/src/plan/mod.rs`.
+__device__ uint64_t packed_row(const Fill& fill, uint64_t row) {
+    const uint64_t part = row / fill.part_rows, within = row % fill.part_rows;
+    return (within / 16 * fill.parts + part) * 16 + within % 16;
 }
 
 /// `Tensor::element` in `mod.rs`.
@@ -44,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) fill_random(const __grid_co
     for (uint64_t row = blockIdx.x; row < fill.rows; row += gridDim.x) {
         for (uint64_t col = threadIdx.x; col < fill.cols; col += blockDim.x) {
             const uint64_t to = fill.first_row + row;
-            const uint64_t at = fill.fragments ? packed_index(to, col, fill.cols) : to * fill.cols + col;
+            const uint64_t at = fill.fragments ? packed_index(packed_row(fill, to), col, fill.cols) : to * fill.cols + col;
             fill.out[at] = element(fill, row * fill.cols + col);
         }
     }

@@ -35,12 +35,12 @@ const fn unit_index(row: usize, col: usize) -> usize {
     lane * 8 + element
 }
 
-/// Packs rows into `out`, which holds whole strips: row `n` of the matrix is `row(n)`; `out` begins at the strip of row
-/// `first_row`, a multiple of 16. Rows from `rows` on are zero. All cores take part.
+/// Packs rows into `out`, which holds whole strips, from strip `first` on: `row(n)` is what lies at row `n` of all strips, none for
+/// zeros. All cores take part.
 ///
 /// # Panics
 /// If `out` is no whole number of strips.
-pub fn pack<'a>(row: &(dyn Fn(usize) -> &'a [bf16] + Sync), rows: usize, cols: usize, first_row: usize, out: &mut [bf16]) {
+pub fn pack<'a>(row: &(dyn Fn(usize) -> Option<&'a [bf16]> + Sync), cols: usize, first: usize, out: &mut [bf16]) {
     let strip = strip_len(cols);
     assert!(strip > 0 && out.len().is_multiple_of(strip), "{} elements are no whole strips of {strip}", out.len());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -49,17 +49,17 @@ pub fn pack<'a>(row: &(dyn Fn(usize) -> &'a [bf16] + Sync), rows: usize, cols: u
         for (i, part) in out.chunks_mut(strips * strip).enumerate() {
             scope.spawn(move || {
                 for (s, strip) in part.chunks_exact_mut(strip).enumerate() {
-                    pack_strip(row, rows, cols, first_row + (i * strips + s) * UNIT, strip);
+                    pack_strip(row, cols, (first + i * strips + s) * UNIT, strip);
                 }
             });
         }
     });
 }
 
-fn pack_strip<'a>(row: &(dyn Fn(usize) -> &'a [bf16] + Sync), rows: usize, cols: usize, first_row: usize, out: &mut [bf16]) {
+fn pack_strip<'a>(row: &(dyn Fn(usize) -> Option<&'a [bf16]> + Sync), cols: usize, first_row: usize, out: &mut [bf16]) {
     out.fill(bf16::ZERO);
-    for r in 0..UNIT.min(rows.saturating_sub(first_row)) {
-        for (unit, inputs) in row(first_row + r)[..cols].chunks(UNIT).enumerate() {
+    for r in 0..UNIT {
+        for (unit, inputs) in row(first_row + r).unwrap_or_default().chunks(UNIT).enumerate().take(cols.div_ceil(UNIT)) {
             for (c, value) in inputs.iter().enumerate() {
                 out[unit * UNIT_LEN + unit_index(r, c)] = *value;
             }
@@ -83,7 +83,7 @@ mod tests {
 
     fn packed(values: &[bf16], rows: usize, cols: usize) -> Vec<bf16> {
         let mut out = vec![bf16::ONE; packed_len(rows, cols)];
-        pack(&|n| &values[n * cols..(n + 1) * cols], rows, cols, 0, &mut out);
+        pack(&|n| (n < rows).then(|| &values[n * cols..(n + 1) * cols]), cols, 0, &mut out);
         out
     }
 
@@ -103,7 +103,7 @@ mod tests {
         let values = matrix(rows, cols);
         let whole = packed(&values, rows, cols);
         let mut part = vec![bf16::ONE; 2 * strip_len(cols)];
-        pack(&|n| &values[n * cols..(n + 1) * cols], rows, cols, 32, &mut part);
+        pack(&|n| (n < rows).then(|| &values[n * cols..(n + 1) * cols]), cols, 2, &mut part);
         assert_eq!(part, whole[2 * strip_len(cols)..]);
     }
 

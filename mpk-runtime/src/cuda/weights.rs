@@ -33,14 +33,11 @@ impl Source for Host<'_> {
             return Ok(device.write(memory, 0, bytemuck::cast_slice(&values))?);
         }
         let strip = pack::strip_len(packed.cols);
-        let strips = (PACK_ELEMENTS / strip).max(1);
-        let mut first = 0;
-        while first < packed.rows {
-            let count = strips.min((packed.rows - first).div_ceil(pack::UNIT));
-            let mut out = vec![bf16::ZERO; count * strip];
-            pack::pack(&|n| view.row(n), packed.rows, packed.cols, first, &mut out);
-            device.write(memory, first / pack::UNIT * strip * 2, bytemuck::cast_slice(&out))?;
-            first += count * pack::UNIT;
+        let (all, at_once) = (packed.strips(), (PACK_ELEMENTS / strip).max(1));
+        for first in (0..all).step_by(at_once) {
+            let mut out = vec![bf16::ZERO; at_once.min(all - first) * strip];
+            pack::pack(&|row| packed.row(row).map(|n| view.row(n)), packed.cols, first, &mut out);
+            device.write(memory, first * strip * 2, bytemuck::cast_slice(&out))?;
         }
         Ok(())
     }

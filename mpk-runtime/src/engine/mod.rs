@@ -8,6 +8,7 @@ mod runner;
 mod tensors;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use error::Error;
 pub use family::{Built, Family};
@@ -66,6 +67,21 @@ impl Options {
     }
 }
 
+/// The proven plan of a model for where it will run: one sequence, prompts by [`ROWS`].
+fn plan_for(target: &Target, config: &Config, options: Options) -> Result<Proven, Error> {
+    let plan = PlanOptions {
+        families: options.families,
+        workers: target.workers(),
+        rows: ROWS,
+        slots: 1,
+        ranks: options.ranks,
+        context: options.max_context,
+        layers: None,
+        chain: options.chain,
+    };
+    Proven::new(config, plan)
+}
+
 /// A loaded model, ready to generate.
 ///
 /// ```no_run
@@ -106,7 +122,7 @@ impl Engine {
     /// See [`Error`]: everything is checked before anything runs.
     pub fn load(dir: &Path, options: Options) -> Result<Engine, Error> {
         let mut notices = Vec::new();
-        let target = Target::choose(options.backend, options.ranks, &mut notices)?;
+        let mut target = Target::choose(options.backend, options.ranks, &mut notices)?;
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let threads = options.threads.unwrap_or(cores);
         if threads == 0 {
@@ -114,26 +130,26 @@ impl Engine {
         }
         let config = Config::read(dir)?;
         let end_ids = config.end_ids()?;
-        let Proven { plan, vocab, .. } = Proven::new(
-            &config,
-            PlanOptions {
-                families: options.families,
-                workers: target.workers(),
-                rows: ROWS,
-                slots: 1,
-                ranks: options.ranks,
-                context: options.max_context,
-                layers: None,
-                chain: options.chain,
-            },
-        )?;
-        let logits = plan.graph.logits().ok_or(Error::NoLogits)?;
-        let context = plan.options.context;
-
+        let mut proven = plan_for(&target, &config, options)?;
         let checkpoint = Checkpoint::open(dir)?;
-        let (weights, rounded) = Weights::resolve(checkpoint, &plan.graph, &mut Progress::new("rounding weights to bf16"))?;
+        let (weights, rounded) =
+            Weights::resolve(checkpoint, &proven.plan.graph, &mut Progress::new("rounding weights to bf16"))?;
+        let weights = Arc::new(weights);
         notices.extend(rounded);
-        let executor = Runner::new(target, plan, weights, threads)?;
+        let (vocab, context) = (proven.vocab, proven.plan.options.context);
+        let logits = proven.plan.graph.logits().ok_or(Error::NoLogits)?;
+        let executor = loop {
+            let falls_back = options.backend == Backend::Auto && matches!(target, Target::Cuda(_));
+            match Runner::new(target, proven.plan, weights.clone(), threads) {
+                // A GPU that can't run this model: no compiler, too little memory.
+                Err(Error::Cuda(why)) if falls_back => {
+                    notices.push(format!("running on the host: {why}"));
+                    target = Target::Host;
+                    proven = plan_for(&target, &config, options)?;
+                }
+                made => break made?,
+            }
+        };
         Ok(Engine { executor, dir: dir.to_path_buf(), vocab, context, end_ids, logits, notices })
     }
 

@@ -67,11 +67,11 @@ impl Runner {
     ///
     /// # Errors
     /// Memory that does not suffice, or a kernel that does not compile.
-    pub fn new(target: Target, plan: Plan, weights: Weights, threads: usize) -> Result<Runner, Error> {
+    pub fn new(target: Target, plan: Plan, weights: Arc<Weights>, threads: usize) -> Result<Runner, Error> {
         let plan = Arc::new(plan);
         Ok(match target {
-            Target::Host => Runner::Host(Box::new(host::Executor::new(plan, Arc::new(weights), threads)?), None),
-            Target::Cuda(device) => Runner::Cuda(Box::new(cuda::Executor::new(device, plan, &Host(&weights))?)),
+            Target::Host => Runner::Host(Box::new(host::Executor::new(plan, weights, threads)?), None),
+            Target::Cuda(device) => Runner::Cuda(Box::new(cuda::Executor::new(device, plan, &Host(&*weights))?)),
         })
     }
 

@@ -115,7 +115,7 @@ impl Graph {
             };
             named.extend(input.map(|input| (port.name, input)));
         }
-        let shard = nodes.first().map_or(Shard::None, |node| node.shard);
+        let shard = nodes.iter().map(|node| node.shard).find(|shard| *shard != Shard::None).unwrap_or(Shard::None);
         OpCall { chained: None, named, shard }
     }
 }

@@ -20,8 +20,8 @@ mod tiles;
 use serde::Serialize;
 
 pub use error::PlanError;
-pub(crate) use planner::check_options;
-pub use tiles::{STRIP_ROWS, Tiles, eval, symbols};
+pub(crate) use planner::{check_options, packed};
+pub use tiles::{STRIP_ROWS, Tiles, eval, strip_parts, symbols};
 
 use crate::graph::{Graph, OpId, TensorId};
 use crate::shape::Elem;
@@ -124,6 +124,9 @@ pub struct Packed {
     pub cols: usize,
     /// Whether it is in fragment order: strips of 16 rows, contiguous over the columns, 512 bytes for 16 × 16.
     pub fragments: bool,
+    /// Parts of equal length whose strips take turns, so that a tile finds its rows of all of them together; 1 for the order of
+    /// the rows.
+    pub parts: usize,
     /// Bytes on the device.
     pub bytes: usize,
 }
@@ -254,6 +257,19 @@ impl State {
 }
 
 impl Packed {
+    /// Strips of 16 rows of a weight in fragment order; each part is filled up to whole strips.
+    pub fn strips(&self) -> usize {
+        (self.rows / self.parts).div_ceil(STRIP_ROWS) * self.parts
+    }
+
+    /// The row of the weight that lies at row `row` of all strips; none where a part is filled up.
+    pub fn row(&self, row: usize) -> Option<usize> {
+        let (strip, within) = (row / STRIP_ROWS, row % STRIP_ROWS);
+        let length = self.rows / self.parts;
+        let in_part = strip / self.parts * STRIP_ROWS + within;
+        (in_part < length).then_some(strip % self.parts * length + in_part)
+    }
+
     /// Bytes of a strip of 16 rows of a weight in fragment order.
     pub fn strip_bytes(&self) -> usize {
         self.cols.div_ceil(16).saturating_mul(512)
@@ -283,5 +299,22 @@ impl Plan {
     /// The buffer of a tensor.
     pub fn buffer(&self, tensor: TensorId) -> &Buffer {
         &self.buffers[self.tensors[tensor]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strips_of_two_parts_take_turns_and_hold_every_row_once() {
+        let packed = Packed { rows: 2 * 37, cols: 16, fragments: true, parts: 2, bytes: 0 };
+        assert_eq!(packed.strips(), 6);
+        let rows: Vec<Option<usize>> = (0..96).map(|row| packed.row(row)).collect();
+        assert_eq!(rows[..17], [(0..16).map(Some).collect::<Vec<_>>(), vec![Some(37)]].concat());
+        assert_eq!((rows[32], rows[64], rows[68], rows[69], rows[95]), (Some(16), Some(32), Some(36), None, None));
+        let mut all: Vec<usize> = rows.into_iter().flatten().collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..74).collect::<Vec<_>>());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::buffers::{self, Order};
 use super::spread::Loads;
-use super::tiles::{STRIP_ROWS, Tiles, bad_graph, matrix, number, size_error, symbols, too_large};
+use super::tiles::{Tiles, bad_graph, matrix, number, size_error, strip_parts, symbols, too_large};
 use super::{
     Counter, OpPlan, Options, Packed, PageSource, Plan, PlanError, Queue, Scope, Segment, Share, State, Trigger, layout,
 };
@@ -44,7 +44,7 @@ impl Plan {
                 Tiles::of(&graph, op, &options, pages)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let weights = graph.weights.iter().map(pack).collect::<Result<Vec<_>, _>>()?;
+        let weights = packed(&graph)?;
         let streams =
             graph.ops.iter().zip(&tiles).map(|(node, tiles)| streams(node, tiles, &weights)).collect::<Result<Vec<_>, _>>()?;
         let states = states(&graph, &options, pages)?;
@@ -206,8 +206,26 @@ fn boundary(graph: &Graph, readers: &[Vec<OpId>]) -> Vec<OpId> {
     graph.ops.iter().enumerate().filter(last).map(|(op, _)| op).collect()
 }
 
-/// The packed form of a weight.
-fn pack(weight: &crate::graph::WeightExpr) -> Result<Packed, PlanError> {
+/// The packed form of each weight of `graph`, in the order in which the ops that stream it want its strips.
+pub(crate) fn packed(graph: &Graph) -> Result<Vec<Packed>, PlanError> {
+    let mut parts = vec![None; graph.weights.len()];
+    for node in &graph.ops {
+        for (port, arg) in node.task.signature.ports.iter().zip(&node.args) {
+            let NodeArg::Weight(weight) = arg else { continue };
+            let wanted = strip_parts(&node.task.signature, port);
+            match parts.get_mut(*weight) {
+                None => return Err(bad_graph(node, "it names a weight that is not there")),
+                Some(Some(other)) if *other != wanted => {
+                    return Err(bad_graph(node, "it wants the strips of a weight in another order than another op"));
+                }
+                Some(parts) => *parts = Some(wanted),
+            }
+        }
+    }
+    graph.weights.iter().zip(parts).map(|(weight, parts)| pack(weight, parts.unwrap_or(1))).collect()
+}
+
+fn pack(weight: &crate::graph::WeightExpr, parts: usize) -> Result<Packed, PlanError> {
     let name = || weight.sources().first().and_then(|s| s.names.first().cloned()).unwrap_or_default();
     let error =
         |why| PlanError::Size { op: name(), what: "its shape".to_string(), why, help: "check the dimensions of the config" };
@@ -216,14 +234,17 @@ fn pack(weight: &crate::graph::WeightExpr) -> Result<Packed, PlanError> {
     if rows == 0 || cols == 0 {
         return Err(error("it is empty"));
     }
-    let fragments = shape.len() > 1;
-    let bytes = if fragments {
-        rows.div_ceil(STRIP_ROWS).checked_mul(cols.div_ceil(16)).and_then(|n| n.checked_mul(512))
+    if !rows.is_multiple_of(parts) {
+        return Err(error("its rows are no whole number of parts"));
+    }
+    let mut packed = Packed { rows, cols, fragments: shape.len() > 1, parts, bytes: 0 };
+    let bytes = if packed.fragments {
+        packed.strips().checked_mul(cols.div_ceil(16)).and_then(|n| n.checked_mul(512))
     } else {
         rows.checked_mul(2)
     };
-    let bytes = bytes.filter(|n| *n <= MOST_BYTES).ok_or_else(|| error("it is too large"))?;
-    Ok(Packed { rows, cols, fragments, bytes })
+    packed.bytes = bytes.filter(|n| *n <= MOST_BYTES).ok_or_else(|| error("it is too large"))?;
+    Ok(packed)
 }
 
 /// The weights that an op streams: port and index of the weight.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{Options, PlanError};
 use crate::graph::{Graph, Node, NodeArg, OpId};
-use crate::shape::{Expr, PortKind};
+use crate::shape::{Expr, Port, PortKind, Signature};
 use crate::step::PAGE_POSITIONS;
 
 /// Rows of a strip: what one page holds of a weight, and the granularity of a streamed run.
@@ -29,6 +29,8 @@ struct Extent {
     rows: usize,
     features: usize,
     cut: Cut,
+    /// Parts of a weight whose strips take turns.
+    parts: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,13 +78,13 @@ impl Tiles {
                         _ if is_rows(port.shape, &sig.tiles.axis) => Cut::Rows,
                         _ => Cut::Features,
                     };
-                    Extent { rows, features, cut }
+                    Extent { rows, features, cut, parts: 1 }
                 }
                 NodeArg::Weight(w) => {
                     let weight = graph.weights.get(*w).ok_or_else(|| bad_graph(node, "it names a weight that is not there"))?;
                     let (rows, features) = matrix(&weight.shape()).ok_or_else(|| too_large(node, port.name))?;
                     // Tiles over the rows of the step take all outputs each.
-                    Extent { rows, features, cut: if rows_cut { Cut::None } else { Cut::Rows } }
+                    Extent { rows, features, cut: if rows_cut { Cut::None } else { Cut::Rows }, parts: strip_parts(sig, port) }
                 }
                 _ => Extent::default(),
             });
@@ -105,6 +107,11 @@ impl Tiles {
 
     /// The strips of 16 rows of the weight at `port` that the tiles `run` read.
     pub fn strips(&self, port: usize, run: Range<usize>) -> Range<usize> {
+        let parts = self.extent(port).parts.max(1);
+        if parts > 1 {
+            let strip = |tile: usize| (tile * self.width).min(self.axis).div_ceil(STRIP_ROWS) * parts;
+            return strip(run.start)..strip(run.end);
+        }
         let rows = self.rows(port, run);
         rows.start / STRIP_ROWS..rows.end.div_ceil(STRIP_ROWS)
     }
@@ -114,6 +121,9 @@ impl Tiles {
         let extent = self.extent(port);
         if extent.cut != Cut::Rows || self.count == 1 {
             return None;
+        }
+        if extent.parts > 1 {
+            return (!self.width.is_multiple_of(STRIP_ROWS)).then_some(self.width);
         }
         let rows = extent.rows as u128 * self.width as u128;
         let whole = rows.is_multiple_of(self.axis as u128) && (rows / self.axis as u128).is_multiple_of(STRIP_ROWS as u128);
@@ -132,6 +142,17 @@ impl Tiles {
             (place * extent as u128 / self.axis as u128) as usize
         };
         at(run.start)..at(run.end)
+    }
+}
+
+/// Parts of a streamed weight whose strips take turns: where its rows are `n` times the axis that the tiles cut, as in
+/// `[2 * I, K]` for tiles over `I`, a tile has rows of every part.
+pub fn strip_parts(sig: &Signature, port: &Port) -> usize {
+    match (port.shape.first(), &sig.tiles.axis) {
+        (Some(Expr::Mul(Expr::Num(n), Expr::Sym(symbol))), Expr::Sym(axis)) if symbol == axis && port.shape.len() == 2 => {
+            usize::try_from(*n).unwrap_or(1)
+        }
+        _ => 1,
     }
 }
 

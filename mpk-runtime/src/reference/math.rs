@@ -1,9 +1,19 @@
 //! Arithmetic that several references share.
 
+use half::bf16;
+
+use super::Weight;
+
 /// `1 / sqrt(mean(x²) + eps)`, the sum in f64 so that its order does not matter.
 pub fn rms_scale(x: &[f32], eps: f32) -> f32 {
     let sum: f64 = x.iter().map(|v| f64::from(*v) * f64::from(*v)).sum();
     1.0 / ((sum / x.len() as f64) as f32 + eps).sqrt()
+}
+
+/// A row as a fused norm takes it: `x · norm` as bf16, and the scale that the sums over it are multiplied by.
+pub fn normed(x: &[f32], norm: &Weight, eps: f32) -> (Vec<f32>, f32) {
+    let gained = x.iter().enumerate().map(|(k, v)| bf16::from_f32(v * norm.get(k)).to_f32());
+    (gained.collect(), rms_scale(x, eps))
 }
 
 /// A word that orders as (value, lowest index first): the larger of two is the larger value or, on ties, the lower index. NaN is

@@ -7,7 +7,7 @@ mod weights;
 use std::ops::Range;
 
 pub use activations::{Area, In, Out, State};
-pub use math::{rank_index, rank_key, rms_scale};
+pub use math::{normed, rank_index, rank_key, rms_scale};
 pub use weights::{Piece, Weight, dot};
 
 use crate::rope::RopeTable;

@@ -3,7 +3,7 @@
 use super::View;
 use super::violation::{Code, Found};
 use crate::graph::NodeArg;
-use crate::plan::{PageSource, Plan, Shared, check_options, eval, symbols};
+use crate::plan::{PageSource, Plan, Shared, check_options, eval, packed, symbols};
 use crate::step::PAGE_POSITIONS;
 
 /// Checks that the parts of a plan belong together: all later checks index by them.
@@ -186,21 +186,11 @@ fn buffers(view: &View, found: &mut Found) {
 }
 
 fn weights(plan: &Plan, found: &mut Found) {
-    for (i, (packed, weight)) in plan.weights.iter().zip(&plan.graph.weights).enumerate() {
-        let shape = weight.shape();
-        let (rows, cols) = match shape.as_slice() {
-            [rows] => (*rows, 1),
-            [rows @ .., cols] => (rows.iter().copied().fold(1, usize::saturating_mul), *cols),
-            [] => (0, 0),
-        };
-        let fragments = shape.len() > 1;
-        let bytes = match fragments {
-            true => rows.div_ceil(16).saturating_mul(cols.div_ceil(16)).saturating_mul(512),
-            false => rows.saturating_mul(2),
-        };
-        if (packed.rows, packed.cols, packed.fragments, packed.bytes) != (rows, cols, fragments, bytes) {
+    let Ok(wanted) = packed(&plan.graph) else { return };
+    for (i, (packed, wanted)) in plan.weights.iter().zip(&wanted).enumerate() {
+        if packed != wanted {
             let text = format!(
-                "weight {i} is {rows} × {cols} of {bytes} bytes, packed as {packed:?}\non the GPU the loader would read beyond it\nhelp: pack it by its shape"
+                "weight {i} is to be packed as {wanted:?}, and is packed as {packed:?}\non the GPU the loader would read beyond it\nhelp: pack it by its shape"
             );
             found.add(Code::P0204, None, None, text);
         }

@@ -35,13 +35,13 @@ for (uint32_t t = task.first_tile; t < smaller(task.first_tile + task.tiles, T);
     for (uint32_t j = 0; j < KEPT; ++j) {
         const uint32_t k = role_thread() * WIDTH + j * stride;
         for (uint32_t i = 0; i < WIDTH; ++i) {
-            if (k + i < H) y.store(t, k + i, kept[j][i] * scale * w.at(k + i));
+            if (k + i < H) y.store(t, k + i, kept[j][i] * scale * norm.at(k + i));
         }
     }
     for (uint32_t k = role_thread() * WIDTH + KEPT * stride; k < H; k += stride) {
         const Floats<WIDTH> v = x.template load<WIDTH>(t, k);
         for (uint32_t i = 0; i < WIDTH; ++i) {
-            if (k + i < H) y.store(t, k + i, v[i] * scale * w.at(k + i));
+            if (k + i < H) y.store(t, k + i, v[i] * scale * norm.at(k + i));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::CodegenError;
 use crate::cuda::variants::{elem_vars, groups};
 use crate::graph::NodeArg;
-use crate::plan::Plan;
+use crate::plan::{Plan, strip_parts};
 use crate::shape::{Elem, ElemSpec, Expr, ParamType, Port, PortKind};
 use crate::task::{FieldKind, Region, RoleKind, TaskDef};
 
@@ -116,7 +116,8 @@ impl<'a> Members<'a> {
                     let (segment, first) = if self.task.streams.contains(&name) {
                         *streams += 1;
                         let width = expr(&self.task.signature.tiles.width);
-                        (format!("segment({})", *streams - 1), format!("packet.first_tile * {width}"))
+                        let parts = strip_parts(&self.task.signature, port);
+                        (format!("segment({})", *streams - 1), format!("packet.first_tile * {width} * {parts}"))
                     } else {
                         ("nullptr".into(), "0".into())
                     };

@@ -7,12 +7,12 @@
 
 namespace mpk {
 
-/// The inputs of this warp, in shared memory: a slot for each page of a strip if they fit, else a ring of slots that is filled a
-/// few pages ahead, strip after strip.
-class Staged {
+/// The inputs of this warp, in shared memory: a slot for each page of a strip if they fit, else a ring of slots that is filled
+/// ahead, strip after strip.
+class Slots {
   public:
-    MPK_DEVICE Staged(const bf16* x, uint32_t width, const Segment& segment)
-        : x(x), width(width), rows(shared().record.count), stride(ROW_BYTES + (rows > 1 ? 16 : 0)), slot_bytes(rows * stride),
+    MPK_DEVICE Slots(uint32_t width, const Segment& segment)
+        : width(width), rows(shared().record.count), stride(ROW_BYTES + (rows > 1 ? 16 : 0)), slot_bytes(rows * stride),
           per_strip(ceil_div(segment.strip_bytes, PAGE_BYTES)), left(per_strip * segment.strips),
           region(shared_memory + STAGED_AT + warp() * WARP_STAGED) {
         const uint32_t token = smaller(lane() % 8 + lane() / 16 * 8, rows - 1);
@@ -20,7 +20,54 @@ class Staged {
         const uint32_t slots = WARP_STAGED / slot_bytes;
         resident = slots >= per_strip;
         depth = resident ? per_strip : slots;
-        ahead = resident ? per_strip : smaller(slots - 1, MOST_AHEAD);
+    }
+
+    /// The B fragments of unit `i` of this warp's share: of tokens 0 to 7 in `b[0]` and `b[1]`, of the others after them.
+    MPK_DEVICE void fragment(uint32_t i, uint32_t (&b)[4]) const {
+        const uint8_t* row = current + offset + i * 32;
+        if (MAX_STEP_ROWS > 8 && rows > 8) {
+            matrices(row, b[0], b[1], b[2], b[3]);
+        } else {
+            matrices(row, b[0], b[1]);
+        }
+    }
+
+  protected:
+    static constexpr uint32_t ROW_BYTES = WARP_UNITS * 32, CHUNKS = ROW_BYTES / 16;
+    // A plan without streams stages nothing.
+    static_assert(WARP_STAGED == 0 || WARP_STAGED >= MAX_STEP_ROWS * (ROW_BYTES + (MAX_STEP_ROWS > 1 ? 16 : 0)),
+                  "the region `activations` of the plan is too small for the inputs of one page");
+
+    /// The first input of this warp in page `page` of a strip.
+    MPK_DEVICE uint32_t first_input(uint32_t page) const { return (page * WARPS + warp()) * WARP_UNITS * 16; }
+    MPK_DEVICE uint8_t* slot(uint32_t index) const { return region + index * slot_bytes; }
+    /// Goes on to the slot that is read next.
+    MPK_DEVICE void turn() {
+        current = slot(read);
+        read = read + 1 == depth ? 0 : read + 1;
+    }
+    /// Goes on to the page and the slot that are filled next.
+    MPK_DEVICE void filled() {
+        page = page + 1 == per_strip ? 0 : page + 1;
+        write = write + 1 == depth ? 0 : write + 1;
+        --left;
+    }
+
+    uint32_t width, rows, stride, slot_bytes, per_strip, left;
+    uint8_t* region;
+    const uint8_t* current = nullptr;
+    /// The row of a fragment that this lane addresses: lane `8 m + r` that of token `r`, in half `m % 2` of the inputs, and from 8
+    /// tokens on if `m / 2`.
+    uint32_t offset;
+    uint32_t depth, page = 0, write = 0, read = 0;
+    bool resident;
+};
+
+/// Inputs as they are: asynchronous copies, some pages ahead.
+class Staged : public Slots {
+  public:
+    MPK_DEVICE Staged(const bf16* x, uint32_t width, const Segment& segment) : Slots(width, segment), x(x) {
+        ahead = resident ? per_strip : smaller(depth - 1, MOST_AHEAD);
         for (uint32_t i = 0; i < ahead; ++i) fill();
         if (resident) {
             copy_wait<0>();
@@ -40,38 +87,21 @@ class Staged {
             // Each lane waited for its own copies; this makes them visible to the others.
             __syncwarp();
         }
-        current = region + read * slot_bytes;
-        read = read + 1 == depth ? 0 : read + 1;
-    }
-
-    /// The B fragments of unit `i` of this warp's share: of tokens 0 to 7 in `b[0]` and `b[1]`, of the others after them.
-    MPK_DEVICE void fragment(uint32_t i, uint32_t (&b)[4]) const {
-        const uint8_t* row = current + offset + i * 32;
-        if (MAX_STEP_ROWS > 8 && rows > 8) {
-            matrices(row, b[0], b[1], b[2], b[3]);
-        } else {
-            matrices(row, b[0], b[1]);
-        }
+        turn();
     }
 
   private:
-    static constexpr uint32_t ROW_BYTES = WARP_UNITS * 32, CHUNKS = ROW_BYTES / 16, MOST_AHEAD = 3;
-    // A plan without streams stages nothing.
-    static_assert(WARP_STAGED == 0 || WARP_STAGED >= MAX_STEP_ROWS * (ROW_BYTES + (MAX_STEP_ROWS > 1 ? 16 : 0)),
-                  "the region `activations` of the plan is too small for the inputs of one page");
+    static constexpr uint32_t MOST_AHEAD = 3;
 
     /// Starts the copies for one page as one group, empty after the last page so that groups can be counted.
     MPK_DEVICE void fill() {
         if (left > 0) {
-            const uint32_t first = (page * WARPS + warp()) * WARP_UNITS * 16;
-            uint8_t* slot = region + write * slot_bytes;
+            const uint32_t first = first_input(page);
             for (uint32_t i = lane(); i < rows * CHUNKS; i += 32) {
                 const uint32_t t = i / CHUNKS, k = first + i % CHUNKS * 8;
-                copy(slot + t * stride + i % CHUNKS * 16, x + uint64_t(t) * width, k);
+                copy(slot(write) + t * stride + i % CHUNKS * 16, x + uint64_t(t) * width, k);
             }
-            page = page + 1 == per_strip ? 0 : page + 1;
-            write = write + 1 == depth ? 0 : write + 1;
-            --left;
+            filled();
         }
         copy_commit();
     }
@@ -93,17 +123,131 @@ class Staged {
     }
 
     const bf16* x;
-    uint32_t width, rows, stride, slot_bytes, per_strip, left;
-    uint8_t* region;
-    const uint8_t* current = nullptr;
-    /// The row of a fragment that this lane addresses: lane `8 m + r` that of token `r`, in half `m % 2` of the inputs, and from 8
-    /// tokens on if `m / 2`.
-    uint32_t offset;
-    uint32_t depth, ahead, page = 0, write = 0, read = 0;
-    bool resident;
+    uint32_t ahead;
+};
+
+/// Inputs times a norm's weights. What the norm divides by is known when all of them were seen, and belongs to a row as a whole: the
+/// sums are scaled by it instead. A team of lanes has 8 inputs each of one row, and keeps the next loads in registers.
+class Normed : public Slots {
+  public:
+    /// `squares` holds 16 floats for each warp.
+    MPK_DEVICE Normed(const In<float>& x, const Vector& norm, const Segment& segment, float* squares)
+        : Slots(x.features(), segment), x(x), norm(norm), squares(squares) {
+        if (rows == 1 && resident) {
+            // A page for each team: all loads at once.
+            for (uint32_t base = 0; base < per_strip; base += HELD * TEAMS) {
+                load(base, TEAMS, 0, 0);
+                store(slot(base + team()), TEAMS * slot_bytes, per_strip - base, squared[0]);
+            }
+            publish(0, lane_sum<32>(squared[0]), lane() == 0);
+            __syncwarp();
+            return;
+        }
+        load(0, 0, 0, TEAMS);
+        if (resident) {
+            while (left > 0) next();
+            __syncwarp();
+        }
+    }
+
+    /// Makes the inputs of the next page ready, and fetches those of the one after it.
+    MPK_DEVICE void advance() {
+        if (!resident) {
+            // The slot filled here was read in an earlier page, which ended with a `__syncwarp`; so does the next one.
+            next();
+            __syncwarp();
+        }
+        turn();
+    }
+
+    /// What the sums of row `t` are to be multiplied by. After the barrier that joins the sums.
+    MPK_DEVICE float scale(uint32_t t, float eps) const {
+        float sum = 0;
+#pragma unroll
+        for (uint32_t w = 0; w < WARPS; ++w) sum += squares[w * 16 + t];
+        return rsqrtf(sum / width + eps);
+    }
+
+  private:
+    static constexpr uint32_t LANES = CHUNKS <= 8 ? 8 : 16, TEAMS = 32 / LANES, HELD = ceil_div(16u, TEAMS);
+    static_assert(CHUNKS <= LANES, "a team has a lane for every 8 inputs of a warp");
+
+    static MPK_DEVICE uint32_t team() { return lane() / LANES; }
+    static MPK_DEVICE uint32_t chunk() { return lane() % LANES; }
+
+    /// Loads 8 inputs for each of the `HELD` turns: page and row go on by their steps from turn to turn, or from team to team.
+    MPK_DEVICE void load(uint32_t first_page, uint32_t page_step, uint32_t first_row, uint32_t row_step) {
+#pragma unroll
+        for (uint32_t i = 0; i < HELD; ++i) {
+            const uint32_t at = first_page + (page_step ? i * page_step + team() : 0);
+            const uint32_t t = first_row + (row_step ? i * row_step + team() : 0), k = first_input(at) + chunk() * 8;
+            held[i] = gain[i] = Floats<8>{};
+            if (at >= per_strip || t >= rows || chunk() >= CHUNKS || k >= width) continue;
+            held[i] = x.load<8>(t, k);
+            if (k + 8 <= width) {
+                gain[i] = norm.load<8>(k);
+            } else {
+                for (uint32_t j = 0; j < 8; ++j) gain[i][j] = k + j < width ? norm.at(k + j) : 0.0f;
+            }
+        }
+    }
+
+    /// Stores what was loaded for page `page` and fetches the next page.
+    MPK_DEVICE void next() {
+        const bool first_strip = seen < per_strip;
+#pragma unroll
+        for (uint32_t i = 0; i < HELD; ++i) {
+            const uint32_t t = i * TEAMS + team();
+            if (first_strip) squared[i] += sum_of_squares(held[i]);
+            if (t < rows && chunk() < CHUNKS) put(slot(write) + t * stride + chunk() * 16, held[i], gain[i]);
+        }
+        if (++seen == per_strip) {
+#pragma unroll
+            for (uint32_t i = 0; i < HELD; ++i) {
+                const uint32_t t = i * TEAMS + team();
+                publish(t, lane_sum<LANES>(squared[i]), chunk() == 0 && t < rows);
+            }
+        }
+        filled();
+        if (left > 0) load(page, 0, 0, TEAMS);
+    }
+
+    /// Stores the pages of one row: those of this team, `step` bytes apart.
+    MPK_DEVICE void store(uint8_t* to, uint32_t step, uint32_t pages, float& sum) const {
+#pragma unroll
+        for (uint32_t i = 0; i < HELD; ++i) {
+            sum += sum_of_squares(held[i]);
+            if (i * TEAMS + team() < pages && chunk() < CHUNKS) put(to + i * step + chunk() * 16, held[i], gain[i]);
+        }
+    }
+
+    static MPK_DEVICE float sum_of_squares(const Floats<8>& v) {
+        float sum = 0;
+#pragma unroll
+        for (int j = 0; j < 8; ++j) sum += v[j] * v[j];
+        return sum;
+    }
+    static MPK_DEVICE void put(uint8_t* to, const Floats<8>& v, const Floats<8>& g) {
+        *reinterpret_cast<uint4*>(to) = {pack(v[0] * g[0], v[1] * g[1]), pack(v[2] * g[2], v[3] * g[3]),
+                                         pack(v[4] * g[4], v[5] * g[5]), pack(v[6] * g[6], v[7] * g[7])};
+    }
+    MPK_DEVICE void publish(uint32_t t, float sum, bool mine) const {
+        if (mine) squares[warp() * 16 + t] = sum;
+    }
+
+    const In<float>& x;
+    const Vector& norm;
+    float* squares;
+    Floats<8> held[HELD], gain[HELD];
+    float squared[HELD] = {};
+    /// Pages stored so far.
+    uint32_t seen = 0;
 };
 
 template <class E> template <class W> MPK_DEVICE auto In<E>::load(const W& w) const { return Staged(row(0), width, w.stream()); }
+template <class E> template <class W> MPK_DEVICE auto In<E>::load(const W& w, const Vector& norm, float* squares) const {
+    return Normed(*this, norm, w.stream(), squares);
+}
 
 /// The sums of a strip of 16 outputs: in registers by warp, then over the warps in their order.
 class StripSum {
@@ -112,7 +256,7 @@ class StripSum {
     MPK_DEVICE explicit StripSum(float* part) : part(part), rows(shared().record.count) {}
 
     /// Adds a page.
-    MPK_DEVICE void add(const Page& page, Staged& x) {
+    template <class Inputs> MPK_DEVICE void add(const Page& page, Inputs& x) {
         x.advance();
 #pragma unroll
         for (uint32_t i = 0; i < WARP_UNITS; ++i) {

@@ -54,6 +54,8 @@ template <int N> MPK_DEVICE Floats<N> load_floats(const float* p, bool aligned) 
 template <class E> MPK_DEVICE auto value(E v) { return v; }
 template <> MPK_DEVICE auto value(bf16 v) { return to_float(v); }
 
+class Vector;
+
 /// Activations read: rows of features.
 template <class E> class In {
   public:
@@ -88,6 +90,8 @@ template <class E> class In {
     }
     /// This warp's inputs for the pages of `w`, staged in shared memory. After the wait.
     template <class W> MPK_DEVICE auto load(const W& w) const;
+    /// The same times the weights of a norm, which needs `squares`: 16 floats for each warp.
+    template <class W> MPK_DEVICE auto load(const W& w, const Vector& norm, float* squares) const;
 
   private:
     MPK_DEVICE const E* row(uint32_t t) const { return reinterpret_cast<const E*>(base) + uint64_t(t) * width; }
