@@ -41,7 +41,7 @@ fn a_stack_of_odd_sizes_is_what_its_tensors_are() {
     let Some(device) = gpu("a_stack_of_odd_sizes_is_what_its_tensors_are") else { return };
     let shapes = [("layer.q_proj", [23, 40]), ("layer.k_proj", [17, 40]), ("layer.o_proj", [600, 40])];
     let parts = shapes.map(|(name, shape)| WeightExpr::module(name.into(), shape.to_vec()));
-    let packed = Packed { rows: 640, cols: 40, fragments: true, bytes: pack::packed_len(640, 40) * 2 };
+    let packed = Packed { rows: 640, cols: 40, fragments: true, parts: 1, bytes: pack::packed_len(640, 40) * 2 };
     let ours = loaded(&device, &WeightExpr::Stack(parts.to_vec()), &packed);
     let whole: Vec<bf16> = shapes.iter().flat_map(|(name, shape)| expected(&format!("{name}.weight"), shape)).collect();
     assert_eq!(pack::unpack(&ours, 640, 40), whole);
@@ -55,7 +55,7 @@ fn vectors_are_row_major() {
     let Some(device) = gpu("vectors_are_row_major") else { return };
     for name in ["layer.input_layernorm", "layer.q_proj.bias"] {
         let weight = WeightExpr::module(name.into(), vec![777]);
-        let packed = Packed { rows: 777, cols: 1, fragments: false, bytes: 777 * 2 };
+        let packed = Packed { rows: 777, cols: 1, fragments: false, parts: 1, bytes: 777 * 2 };
         let tensor = weight.sources()[0].names[0].clone();
         assert_eq!(loaded(&device, &weight, &packed), expected(&tensor, &[777]));
     }

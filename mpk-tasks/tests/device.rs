@@ -156,7 +156,7 @@ fn many_steps_of_one_command_are_those_of_many_commands() {
     let Some(device) = gpu(test) else { return };
     let plan = Arc::new(plan(&SMALL, device.multiprocessors, 1, 16, TASKS));
     let tensors = weights(&plan);
-    let mut gpu = Cuda::new(device, Arc::clone(&plan), &tensors).unwrap();
+    let mut gpu = Cuda::new(device, Arc::clone(&plan), &HostWeights(&tensors)).unwrap();
     let mut command = Command { rows: first_row(&plan), steps: 40, stops: Vec::new() };
     let all = run(&mut gpu, &command).unwrap();
     assert_eq!(all.iter().map(|s| s.position).collect::<Vec<_>>(), (1..=40).collect::<Vec<_>>());
@@ -188,12 +188,12 @@ fn planted(test: &str, fault: impl Fn(&mut Plan)) -> Option<Fault> {
     let mut bad = good.clone();
     fault(&mut bad);
     let rows = first_row(&good);
-    let mut executor = Cuda::new(device, Arc::new(bad), &tensors).unwrap();
+    let mut executor = Cuda::new(device, Arc::new(bad), &HostWeights(&tensors)).unwrap();
     let error = executor.step(&rows).unwrap_err();
     let again = executor.step(&rows).unwrap_err();
     assert_eq!(again.to_string(), error.to_string(), "the executor has begun anew");
     drop(executor);
-    let mut executor = Cuda::new(gpu(test)?, Arc::new(good), &tensors).unwrap();
+    let mut executor = Cuda::new(gpu(test)?, Arc::new(good), &HostWeights(&tensors)).unwrap();
     executor.step(&rows).unwrap();
     eprintln!("{test}: {error}");
     match error {

@@ -22,13 +22,21 @@ pub struct Case {
     pub(super) ranks: usize,
     pub(super) slots: usize,
     pub(super) context: usize,
-    /// Weights by port: shape and elements.
-    pub(super) weights: Vec<(&'static str, Vec<usize>, Vec<bf16>)>,
+    pub(super) weights: Vec<Fixed>,
     pub(super) named: Vec<(&'static str, Input)>,
     pub(super) symbols: Vec<(&'static str, usize)>,
     pub(super) inputs: Vec<Fed>,
     pub(super) states: Vec<(&'static str, Matrix)>,
     pub(super) steps: Vec<Step>,
+}
+
+/// A `Weight` of the task.
+pub(super) struct Fixed {
+    pub(super) port: &'static str,
+    pub(super) shape: Vec<usize>,
+    /// Rows by part, as a model stacks them.
+    pub(super) parts: Vec<usize>,
+    pub(super) data: Vec<bf16>,
 }
 
 /// An `In` of the task.
@@ -110,9 +118,15 @@ impl Case {
     }
 
     /// The weight of a port: outputs × inputs, or of one dimension if it has one column.
-    pub fn weight(mut self, port: &'static str, w: &Matrix) -> Case {
+    pub fn weight(self, port: &'static str, w: &Matrix) -> Case {
+        self.stacked(port, w, &[w.rows()])
+    }
+
+    /// The weight of a port that a model stacks of parts with so many rows.
+    pub fn stacked(mut self, port: &'static str, w: &Matrix, parts: &[usize]) -> Case {
         let shape = if w.cols() == 1 { vec![w.rows()] } else { vec![w.rows(), w.cols()] };
-        self.weights.push((port, shape, w.data().iter().copied().map(bf16::from_f64).collect()));
+        let data = w.data().iter().copied().map(bf16::from_f64).collect();
+        self.weights.push(Fixed { port, shape, parts: parts.to_vec(), data });
         self
     }
 

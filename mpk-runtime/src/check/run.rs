@@ -34,7 +34,7 @@ pub(super) fn case(check: &Check, case: &Case, start: Start) -> Result<Outcome, 
     let plan = plan(check, case)?;
     verify(&plan).map_err(crate::engine::Error::Unproven)?;
     let plan = Arc::new(plan);
-    let weights = case.weights.iter().map(|(name, _, data)| (*name, data.clone())).collect();
+    let weights = case.weights.iter().map(|weight| (weight.port, weight.data.clone())).collect();
     let mut run = Run { check, plan: plan.clone(), machine: (start.begin)(plan, Arc::new(Weights(weights)))? };
     for (port, before) in &case.states {
         let (at, elem) = run.state(port)?;
@@ -109,9 +109,9 @@ fn graph(check: &Check, case: &Case) -> Result<Graph, Failure> {
         let call = OpCall { chained: None, named: numbers, shard };
         named.push((fed.port, Input::Value(builder.op(op, call)?)));
     }
-    for (port, shape, _) in &case.weights {
-        let name = (*port).to_string();
-        named.push((port, Input::Weight(WeightExpr::Module { name, suffix: "", shape: shape.clone() })));
+    for weight in &case.weights {
+        let whole = WeightExpr::Module { name: weight.port.to_string(), suffix: "", shape: weight.shape.clone() };
+        named.push((weight.port, Input::Weight(WeightExpr::Rows(Box::new(whole), weight.parts.clone()))));
     }
     // A collective of one rank takes the value that flows in and is gone.
     let first_in = case.inputs.first().map(|fed| fed.port);

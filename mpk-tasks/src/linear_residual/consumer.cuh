@@ -3,7 +3,7 @@ dep_wait();
 auto inputs = x.load(w);
 StripSum sum(part);
 constexpr uint32_t SHARE = MAX_STEP_ROWS * 16 / role_threads() + (MAX_STEP_ROWS * 16 % role_threads() != 0);
-float residual[SHARE];
+float residual[SHARE] = {};
 for (auto page : w.pages()) {
     if (page.first) {
 #pragma unroll

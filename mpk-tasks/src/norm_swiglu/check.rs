@@ -21,11 +21,11 @@ pub fn cases() -> Vec<Case> {
         let case = Case::new(format!("{k} to {i}, bias {biased}"), rows)
             .input("x", Elem::F32, &x)
             .weight("norm", &norm)
-            .weight("w", &w)
+            .stacked("w", &w, &[i, i])
             .param("eps", EPS)
             .gives("y", Rule::Close(i), Matrix::of(rows, i, |t, n| silu(k, t, n) * half(k, t, i + n)))
             .not("the last step of 16 inputs", Matrix::of(rows, i, |t, n| silu(k - 16, t, n) * half(k - 16, t, i + n)))
             .not("up", Matrix::of(rows, i, |t, n| silu(k, t, n)));
-        if biased { case.weight("bias", &bias) } else { case }
+        if biased { case.stacked("bias", &bias, &[i, i]) } else { case }
     })
 }

@@ -3,7 +3,7 @@ dep_wait();
 auto inputs = x.load(w, norm, squares);
 StripSum sum(part);
 constexpr uint32_t SHARE = MAX_STEP_ROWS * 16 / role_threads() + (MAX_STEP_ROWS * 16 % role_threads() != 0);
-float gates[SHARE];
+float gates[SHARE] = {};
 for (auto page : w.pages()) {
     sum.add(page, inputs);
     if (page.last) {

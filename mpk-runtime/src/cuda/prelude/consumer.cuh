@@ -7,7 +7,7 @@ namespace mpk {
 /// What the consumers of a worker keep from task to task.
 struct Worker {
     const Params& params;
-    Ring ring;
+    Cursor<STAGES> ring;
     Cursor<PACKETS> packets;
     uint32_t epoch;
 };
@@ -134,8 +134,7 @@ MPK_DEVICE void consume(const Params& params) {
             // No limit: the packet loader waits for nothing but the end of tasks, and every task ends.
             mbarrier_wait(&shared().packet_full[worker.packets.stage], worker.packets.phase);
             const Packet& packet = *packet_at(worker.packets.stage);
-            worker.ring.op = packet.op;
-            worker.ring.epoch = worker.epoch;
+            if (thread() == 0) shared().running = {packet.op, worker.epoch};
             dispatch(worker, packet);
             finish(worker, packet);
         }

@@ -133,17 +133,11 @@ class Normed : public Slots {
     /// `squares` holds 16 floats for each warp.
     MPK_DEVICE Normed(const In<float>& x, const Vector& norm, const Segment& segment, float* squares)
         : Slots(x.features(), segment), x(x), norm(norm), squares(squares) {
-        if (rows == 1 && resident) {
-            // A page for each team: all loads at once.
-            for (uint32_t base = 0; base < per_strip; base += HELD * TEAMS) {
-                load(base, TEAMS, 0, 0);
-                store(slot(base + team()), TEAMS * slot_bytes, per_strip - base, squared[0]);
-            }
-            publish(0, lane_sum<32>(squared[0]), lane() == 0);
-            __syncwarp();
+        if ((MAX_STEP_ROWS == 1 || rows == 1) && resident) {
+            one_row();
             return;
         }
-        load(0, 0, 0, TEAMS);
+        load();
         if (resident) {
             while (left > 0) next();
             __syncwarp();
@@ -169,56 +163,74 @@ class Normed : public Slots {
     }
 
   private:
-    static constexpr uint32_t LANES = CHUNKS <= 8 ? 8 : 16, TEAMS = 32 / LANES, HELD = ceil_div(16u, TEAMS);
+    static constexpr uint32_t LANES = CHUNKS <= 8 ? 8 : 16, TEAMS = 32 / LANES, HELD = ceil_div(MAX_STEP_ROWS, TEAMS);
     static_assert(CHUNKS <= LANES, "a team has a lane for every 8 inputs of a warp");
 
     static MPK_DEVICE uint32_t team() { return lane() / LANES; }
     static MPK_DEVICE uint32_t chunk() { return lane() % LANES; }
 
-    /// Loads 8 inputs for each of the `HELD` turns: page and row go on by their steps from turn to turn, or from team to team.
-    MPK_DEVICE void load(uint32_t first_page, uint32_t page_step, uint32_t first_row, uint32_t row_step) {
+    /// Whether this lane has inputs from `k` on.
+    MPK_DEVICE bool has(uint32_t k) const { return chunk() < CHUNKS && k < width; }
+
+    /// All pages of one row, one for each team at a time.
+    MPK_DEVICE void one_row() {
+        constexpr uint32_t AT_ONCE = 2;
+        float sum = 0;
+#pragma unroll 1
+        for (uint32_t base = team(); base < per_strip; base += AT_ONCE * TEAMS) {
+            Floats<8> v[AT_ONCE];
+            uint4 g[AT_ONCE];
 #pragma unroll
-        for (uint32_t i = 0; i < HELD; ++i) {
-            const uint32_t at = first_page + (page_step ? i * page_step + team() : 0);
-            const uint32_t t = first_row + (row_step ? i * row_step + team() : 0), k = first_input(at) + chunk() * 8;
-            held[i] = gain[i] = Floats<8>{};
-            if (at >= per_strip || t >= rows || chunk() >= CHUNKS || k >= width) continue;
-            held[i] = x.load<8>(t, k);
-            if (k + 8 <= width) {
-                gain[i] = norm.load<8>(k);
-            } else {
-                for (uint32_t j = 0; j < 8; ++j) gain[i][j] = k + j < width ? norm.at(k + j) : 0.0f;
+            for (uint32_t i = 0; i < AT_ONCE; ++i) {
+                const uint32_t at = base + i * TEAMS, k = first_input(at) + chunk() * 8;
+                v[i] = Floats<8>{};
+                g[i] = uint4{0, 0, 0, 0};
+                if (at >= per_strip || !has(k)) continue;
+                v[i] = x.load<8>(0, k);
+                g[i] = norm.words(k, width);
+            }
+#pragma unroll
+            for (uint32_t i = 0; i < AT_ONCE; ++i) {
+                const uint32_t at = base + i * TEAMS;
+                sum += sum_of_squares(v[i]);
+                if (at < per_strip && chunk() < CHUNKS) put(slot(at) + chunk() * 16, v[i], g[i]);
             }
         }
+        sum = lane_sum<32>(sum);
+        if (lane() == 0) squares[warp() * 16] = sum;
+        // The other lanes' inputs are there.
+        __syncwarp();
     }
 
-    /// Stores what was loaded for page `page` and fetches the next page.
-    MPK_DEVICE void next() {
-        const bool first_strip = seen < per_strip;
+    /// Loads the inputs of the page that is filled next; a team has every `TEAMS`th row.
+    MPK_DEVICE void load() {
+        const uint32_t k = first_input(page) + chunk() * 8;
+        gain = has(k) ? norm.words(k, width) : uint4{0, 0, 0, 0};
 #pragma unroll
         for (uint32_t i = 0; i < HELD; ++i) {
             const uint32_t t = i * TEAMS + team();
-            if (first_strip) squared[i] += sum_of_squares(held[i]);
-            if (t < rows && chunk() < CHUNKS) put(slot(write) + t * stride + chunk() * 16, held[i], gain[i]);
+            held[i] = t < rows && has(k) ? x.load<8>(t, k) : Floats<8>{};
+        }
+    }
+
+    /// Stores what was loaded and loads the page after it. Sums are taken in the first strip.
+    MPK_DEVICE void next() {
+#pragma unroll
+        for (uint32_t i = 0; i < HELD; ++i) {
+            const uint32_t t = i * TEAMS + team();
+            if (seen < per_strip) squared[i] += sum_of_squares(held[i]);
+            if (t < rows && chunk() < CHUNKS) put(slot(write) + t * stride + chunk() * 16, held[i], gain);
         }
         if (++seen == per_strip) {
 #pragma unroll
             for (uint32_t i = 0; i < HELD; ++i) {
                 const uint32_t t = i * TEAMS + team();
-                publish(t, lane_sum<LANES>(squared[i]), chunk() == 0 && t < rows);
+                const float sum = lane_sum<LANES>(squared[i]);
+                if (chunk() == 0 && t < rows) squares[warp() * 16 + t] = sum;
             }
         }
         filled();
-        if (left > 0) load(page, 0, 0, TEAMS);
-    }
-
-    /// Stores the pages of one row: those of this team, `step` bytes apart.
-    MPK_DEVICE void store(uint8_t* to, uint32_t step, uint32_t pages, float& sum) const {
-#pragma unroll
-        for (uint32_t i = 0; i < HELD; ++i) {
-            sum += sum_of_squares(held[i]);
-            if (i * TEAMS + team() < pages && chunk() < CHUNKS) put(to + i * step + chunk() * 16, held[i], gain[i]);
-        }
+        if (left > 0) load();
     }
 
     static MPK_DEVICE float sum_of_squares(const Floats<8>& v) {
@@ -227,18 +239,19 @@ class Normed : public Slots {
         for (int j = 0; j < 8; ++j) sum += v[j] * v[j];
         return sum;
     }
-    static MPK_DEVICE void put(uint8_t* to, const Floats<8>& v, const Floats<8>& g) {
+    static MPK_DEVICE void put(uint8_t* to, const Floats<8>& v, const uint4& words) {
+        const Floats<8> g = unpacked(words);
         *reinterpret_cast<uint4*>(to) = {pack(v[0] * g[0], v[1] * g[1]), pack(v[2] * g[2], v[3] * g[3]),
                                          pack(v[4] * g[4], v[5] * g[5]), pack(v[6] * g[6], v[7] * g[7])};
-    }
-    MPK_DEVICE void publish(uint32_t t, float sum, bool mine) const {
-        if (mine) squares[warp() * 16 + t] = sum;
     }
 
     const In<float>& x;
     const Vector& norm;
     float* squares;
-    Floats<8> held[HELD], gain[HELD];
+    /// The page that was loaded and not stored: inputs, and the norm's weights. Given a value even where it is never used: what has
+    /// none keeps its registers across all other tasks.
+    Floats<8> held[HELD] = {};
+    uint4 gain = {0, 0, 0, 0};
     float squared[HELD] = {};
     /// Pages stored so far.
     uint32_t seen = 0;

@@ -131,7 +131,7 @@ template <class E> class Out {
 /// A weight of two dimensions, in fragment order.
 class Matrix {
   public:
-    MPK_DEVICE Matrix(uint64_t address, uint32_t rows, uint32_t cols, Ring& ring, const Segment* segment, uint32_t first_row)
+    MPK_DEVICE Matrix(uint64_t address, uint32_t rows, uint32_t cols, Cursor<STAGES>& ring, const Segment* segment, uint32_t first_row)
         : base(reinterpret_cast<const uint8_t*>(address)), rows(rows), cols(cols), ring(ring), segment(segment),
           first_row(first_row) {}
 
@@ -153,7 +153,7 @@ class Matrix {
   private:
     const uint8_t* base;
     uint32_t rows, cols;
-    Ring& ring;
+    Cursor<STAGES>& ring;
     const Segment* segment;
     uint32_t first_row;
 };
@@ -166,6 +166,15 @@ class Vector {
     MPK_DEVICE float at(uint32_t i) const { return to_float(base[i]); }
     /// `N` elements from `i` on, `i` a multiple of `N`.
     template <int N> MPK_DEVICE Floats<N> load(uint32_t i) const { return load_floats<N>(base + i, true); }
+    /// The 8 elements from `i` on as they are stored, `i` a multiple of 8; zero from element `end` on.
+    MPK_DEVICE uint4 words(uint32_t i, uint32_t end) const {
+        if (end % 8 == 0 || i + 8 <= end) return load_plain(reinterpret_cast<const uint4*>(base + i));
+        uint32_t words[4] = {0, 0, 0, 0};
+        for (uint32_t j = 0; j < 8; ++j) {
+            if (i + j < end) words[j / 2] |= uint32_t(load_plain(base + i + j).bits) << j % 2 * 16;
+        }
+        return {words[0], words[1], words[2], words[3]};
+    }
 
   private:
     const bf16* base;

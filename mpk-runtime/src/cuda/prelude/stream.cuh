@@ -67,11 +67,6 @@ MPK_DEVICE void load_packets(const Params& params) {
     }
 }
 
-/// The ring as the consumers go through it, and whose turn it is, for reports.
-struct Ring : Cursor<STAGES> {
-    uint32_t op = NO_OP, epoch = 0;
-};
-
 /// A page: units of 16 outputs × 16 inputs of one strip, one after the other over the inputs.
 struct Page {
     /// This lane's part of the first unit.
@@ -92,7 +87,7 @@ struct Page {
 /// The pages of a task's segment, as `for (auto page : w.pages())`. Every consumer warp goes through all of them to the end.
 class Pages {
   public:
-    MPK_DEVICE Pages(Ring& ring, const Segment& segment, uint32_t first_row)
+    MPK_DEVICE Pages(Cursor<STAGES>& ring, const Segment& segment, uint32_t first_row)
         : ring(ring), strips(segment.strips), strip_bytes(segment.strip_bytes), row(first_row) {}
 
     struct End {};
@@ -103,7 +98,7 @@ class Pages {
         MPK_DEVICE bool operator!=(End) const { return left != 0; }
         MPK_DEVICE Page operator*() const {
             const uint32_t stage = pages.ring.stage;
-            const Site site = {PAGE, pages.ring.op, stage, 0, pages.ring.epoch};
+            const Site site = {PAGE, NO_OP, stage, 0, 0};
             wait_phase(site, &shared().full[stage], pages.ring.phase);
             const uint32_t at = index * PAGE_BYTES;
             const uint32_t units = smaller(PAGE_BYTES, pages.strip_bytes - at) / UNIT_BYTES;
@@ -136,7 +131,7 @@ class Pages {
     MPK_DEVICE End end() const { return {}; }
 
   private:
-    Ring& ring;
+    Cursor<STAGES>& ring;
     uint32_t strips, strip_bytes, row;
 };
 

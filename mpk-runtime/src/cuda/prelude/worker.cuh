@@ -31,6 +31,8 @@ struct Shared {
     uint32_t run[2];
     /// Tasks of this worker's queue.
     uint32_t packet_count;
+    /// The task that the consumers run, and its step: for reports of those who don't keep them.
+    uint2 running;
     /// Where faults are reported, and the longest wait of a step.
     Fault* fault;
     uint64_t watchdog_ns;
@@ -65,7 +67,7 @@ MPK_DEVICE void init_shared(const Params& params) {
 /// Whether something went wrong anywhere. Relaxed: nothing is read because of it, waiting only ends.
 MPK_DEVICE bool aborted() { return load_relaxed(&shared().fault->kind) != NO_FAULT; }
 
-/// A wait as it is reported.
+/// A wait as it is reported. That of a consumer for a page takes op and step from the worker.
 struct Site {
     WaitKind what;
     uint32_t op, index, wanted, epoch;
@@ -75,13 +77,14 @@ struct Site {
 MPK_DEVICE void report(FaultKind kind, const Site& site, uint32_t seen) {
     Fault& fault = *shared().fault;
     if (atomicCAS(&fault.kind, uint32_t(NO_FAULT), uint32_t(kind)) != NO_FAULT) return;
+    const uint2 running = shared().running;
     fault.worker = blockIdx.x;
-    fault.op = site.op;
+    fault.op = site.what == PAGE ? running.x : site.op;
     fault.what = site.what;
     fault.index = site.index;
     fault.wanted = site.wanted;
     fault.seen = seen;
-    fault.epoch = site.epoch;
+    fault.epoch = site.what == PAGE ? running.y : site.epoch;
 }
 
 /// Tries until `done(seen)`; false if it gives up: after the limit, which it reports, or after a fault anywhere. Then all waits end
