@@ -89,6 +89,8 @@ MPK_DEVICE void control(const Params& params) {
         for (uint32_t i = lane(); i < params.boundary_count; i += 32) wait_for(params.boundary[i], epoch, NO_OP, i);
         // The lanes acquired the counters; this passes what came with them on to all lanes.
         __syncwarp();
+        // After a fault the step has given nothing: the host learns it from the end of the kernel.
+        if (__shfl_sync(ALL_LANES, aborted(), 0)) continue;
 
         Row row{};
         uint32_t token = 0;
