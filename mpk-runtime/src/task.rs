@@ -69,6 +69,14 @@ pub struct TaskDef {
     pub file: &'static str,
 }
 
+impl TaskDef {
+    /// Whether both are one task: of one name in one file. Another crate may have another task of this name, and the address of a
+    /// constant says nothing.
+    pub fn is(&self, other: &TaskDef) -> bool {
+        (self.name, self.file) == (other.name, other.file)
+    }
+}
+
 /// A role of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Role {
