@@ -54,7 +54,7 @@ pub struct TaskDef {
     /// Set for a task that runs at step 0 only: what it writes is memory that lives on, which `State` ports may take (MPK-E0121).
     pub once: bool,
     /// The chain of ops that this task replaces (a peephole); empty if none.
-    pub fuses: &'static [&'static str],
+    pub fuses: &'static [OpDef],
     /// Its parameter block.
     pub block: Block,
     /// CUDA C++ bodies by role.
