@@ -36,6 +36,13 @@ fn tiny_llama() -> Result<(), Box<dyn Error>> {
     compare(&dir, &dir, 2)
 }
 
+/// Random weights: what it has beyond the others is a bias of queries, keys and values, and heads of 16.
+#[test]
+fn tiny_qwen2() -> Result<(), Box<dyn Error>> {
+    let dir = examples().join("tiny-qwen2");
+    compare(&dir, &dir, 2)
+}
+
 #[test]
 fn smollm2() -> Result<(), Box<dyn Error>> {
     let Some(dir) = smollm2_dir() else {
