@@ -40,6 +40,9 @@ stand_in! {
         y: Out<[bf16; (T, Q / (nope + turned) * v_dim)]>
     );
     halves [tiles = N] (x: In<[bf16; (T, 2 * N)]>, y: Out<[bf16; (T, N)]>, z: Out<[bf16; (T, N)]>);
+    linear_residual [tiles = N / 16] (
+        x: In<[bf16; (T, K)]>, w: Weight<[W; (N, K)]>, r: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>
+    );
 }
 
 /// A config for models of one or two ops.

@@ -93,7 +93,9 @@ pub fn print(text: String) -> io::Result<()> {
 /// # Errors
 /// The folder can't be written, or the disk is full.
 pub fn write_file(path: &Path, text: &str) -> Result<(), String> {
-    let failed = |error: io::Error| format!("cannot write {}: {error}", path.display());
+    let failed = |error: io::Error| {
+        format!("cannot write {}: {error}\nhelp: check the folder, its permissions and the room on the disk", path.display())
+    };
     // A device or pipe can't be renamed onto.
     if path.exists() && !path.is_file() {
         return std::fs::write(path, text).map_err(failed);

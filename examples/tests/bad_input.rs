@@ -166,6 +166,14 @@ fn configs_that_make_no_sense() {
         Model::config(field, json!(i32::MAX - 1)).refused(&[]);
     }
     Model::config("rope_scaling", json!({ "rope_type": "yarn", "factor": 4.0 })).refused(&["config.json", "rope_scaling"]);
+    for factor in [json!(0), json!(-1.5), json!(1e60)] {
+        let scaling = json!({ "rope_type": "linear", "factor": factor });
+        Model::config("rope_scaling", scaling).refused(&["config.json", "rope_scaling.factor"]);
+    }
+    let bands = json!({ "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 4.0, "high_freq_factor": 1.0,
+        "original_max_position_embeddings": 8192 });
+    Model::config("rope_scaling", bands).refused(&["config.json", "rope_scaling.low_freq_factor"]);
+    Model::config("rope_theta", json!(1e-60)).refused(&["config.json", "rope_theta"]);
     Model::config("rms_norm_eps", json!(-1.0)).refused(&["config.json", "rms_norm_eps"]);
     let model = Model::new().edit("generation_config.json", |config| config["eos_token_id"] = json!(-1));
     model.refused(&["generation_config.json", "eos_token_id"]);
@@ -267,4 +275,27 @@ fn goldens_that_can_not_be_read() {
     let model = Model::new();
     fs::write(model.path("goldens.json"), "[]").unwrap();
     refused(&run(VERIFY, &["--goldens", model.path("goldens.json").to_str().unwrap()]), &["goldens.json"]);
+}
+
+#[test]
+fn goldens_without_the_logits_that_they_name() {
+    let model = Model::new();
+    fs::copy(shipped().join("goldens.json"), model.path("goldens.json")).unwrap();
+    let args = ["--model", model.0.path().to_str().unwrap(), "--backend", "host"];
+    // No file: nothing to compare with, and that is said.
+    let output = run(VERIFY, &args);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("rms prompt         not compared"), "{text}");
+    // A file of other tensors, and of other shapes.
+    fs::copy(model.path("model.safetensors"), model.path("logits.safetensors")).unwrap();
+    refused(&run(VERIFY, &args), &["logits.safetensors", "is not there"]);
+    let header = json!({ "beginning": { "dtype": "F32", "shape": [2], "data_offsets": [0, 8] } }).to_string();
+    let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[0; 8]].concat();
+    fs::write(model.path("logits.safetensors"), bytes).unwrap();
+    refused(&run(VERIFY, &args), &["logits.safetensors", "`beginning` has 2 logits, the model 2304"]);
+}
+
+#[test]
+fn checks_of_tasks_have_threads_of_their_own() {
+    refused(&run(VERIFY, &["--tasks", "--threads", "2"]), &["--tasks", "--threads"]);
 }

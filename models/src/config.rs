@@ -42,9 +42,11 @@ pub struct DenseConfig {
 /// No model has a larger number in its config: products of two do not overflow.
 const LARGEST: usize = i32::MAX as usize;
 
-/// The fields as they stand in the file, with the defaults of transformers.
+/// The fields as they stand in the file, with the defaults of transformers for this type of model.
 #[derive(Deserialize)]
 struct Fields {
+    #[serde(default)]
+    model_type: String,
     hidden_size: usize,
     intermediate_size: usize,
     num_hidden_layers: usize,
@@ -52,8 +54,7 @@ struct Fields {
     num_key_value_heads: Option<usize>,
     head_dim: Option<usize>,
     vocab_size: usize,
-    #[serde(default = "default_positions")]
-    max_position_embeddings: usize,
+    max_position_embeddings: Option<usize>,
     #[serde(default = "default_eps")]
     rms_norm_eps: f64,
     #[serde(default = "default_theta")]
@@ -73,10 +74,6 @@ struct Fields {
     partial_rotary_factor: Option<f64>,
 }
 
-fn default_positions() -> usize {
-    2048
-}
-
 fn default_eps() -> f64 {
     1e-6
 }
@@ -93,13 +90,15 @@ impl TryFrom<Fields> for DenseConfig {
     type Error = String;
 
     fn try_from(f: Fields) -> Result<Self, String> {
+        let positions = if f.model_type.starts_with("qwen") { 32_768 } else { 2048 };
+        let max_position_embeddings = f.max_position_embeddings.unwrap_or(positions);
         for (name, value) in [
             ("hidden_size", f.hidden_size),
             ("intermediate_size", f.intermediate_size),
             ("num_hidden_layers", f.num_hidden_layers),
             ("num_attention_heads", f.num_attention_heads),
             ("vocab_size", f.vocab_size),
-            ("max_position_embeddings", f.max_position_embeddings),
+            ("max_position_embeddings", max_position_embeddings),
             ("num_key_value_heads", f.num_key_value_heads.unwrap_or(1)),
             ("head_dim", f.head_dim.unwrap_or(1)),
         ] {
@@ -116,6 +115,7 @@ impl TryFrom<Fields> for DenseConfig {
         }
         let head_dim = match f.head_dim {
             Some(width) => width,
+            None if f.model_type == "qwen3" => 128,
             None if f.hidden_size.is_multiple_of(f.num_attention_heads) => f.hidden_size / f.num_attention_heads,
             None => return Err("`hidden_size` is not a multiple of `num_attention_heads`, and there is no `head_dim`".into()),
         };
@@ -134,9 +134,14 @@ impl TryFrom<Fields> for DenseConfig {
         if f.use_sliding_window {
             return Err("`use_sliding_window` is true: sliding windows are not supported".into());
         }
-        if !(f.rms_norm_eps > 0.0 && f.rope_theta > 0.0) {
-            return Err("`rms_norm_eps` and `rope_theta` must be positive".into());
+        for (name, value) in [("rms_norm_eps", f.rms_norm_eps), ("rope_theta", f.rope_theta)] {
+            // Both are used as f32.
+            if !(value as f32 > 0.0 && (value as f32).is_finite()) {
+                return Err(format!("`{name}` is {value}: a number above 0 makes sense"));
+            }
         }
+        let rope_scaling = f.rope_scaling.unwrap_or(RopeScaling::Default);
+        rope_scaling.check()?;
         Ok(DenseConfig {
             hidden_size: f.hidden_size,
             intermediate_size: f.intermediate_size,
@@ -145,10 +150,10 @@ impl TryFrom<Fields> for DenseConfig {
             num_key_value_heads: kv_heads,
             head_dim,
             vocab_size: f.vocab_size,
-            max_position_embeddings: f.max_position_embeddings,
+            max_position_embeddings,
             rms_norm_eps: f.rms_norm_eps,
             rope_theta: f.rope_theta,
-            rope_scaling: f.rope_scaling.unwrap_or(RopeScaling::Default),
+            rope_scaling,
             tie_word_embeddings: f.tie_word_embeddings,
             attention_bias: f.attention_bias,
             mlp_bias: f.mlp_bias,
@@ -174,5 +179,26 @@ impl ModelConfig for DenseConfig {
 
     fn max_positions(&self) -> usize {
         self.max_position_embeddings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_config_leaves_out_is_as_in_transformers() {
+        let config = |model_type: &str| -> DenseConfig {
+            let json = serde_json::json!({
+                "model_type": model_type, "hidden_size": 1024, "intermediate_size": 64, "num_hidden_layers": 1,
+                "num_attention_heads": 16, "vocab_size": 100,
+            });
+            serde_json::from_value(json).unwrap()
+        };
+        let left_out = |model_type| (config(model_type).head_dim, config(model_type).max_position_embeddings);
+        assert_eq!(left_out("llama"), (64, 2048));
+        assert_eq!(left_out("qwen2"), (64, 32_768));
+        assert_eq!(left_out("qwen3"), (128, 32_768));
+        assert_eq!(config("llama").num_key_value_heads, 16);
     }
 }

@@ -37,6 +37,35 @@ pub enum RopeScaling {
     },
 }
 
+impl RopeScaling {
+    /// Whether its numbers make sense, as the f32 that frequencies are computed in; the error names the field.
+    ///
+    /// # Errors
+    /// A factor that is not above 0 or not finite, or bands that do not follow each other.
+    pub fn check(&self) -> Result<(), String> {
+        let positive = |name: &str, value: f64| match value as f32 {
+            v if v > 0.0 && v.is_finite() => Ok(()),
+            _ => Err(format!("`rope_scaling.{name}` is {value}: a number above 0 makes sense")),
+        };
+        match *self {
+            RopeScaling::Default => Ok(()),
+            RopeScaling::Linear { factor } => positive("factor", factor),
+            RopeScaling::Llama3 { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } => {
+                positive("factor", factor)?;
+                positive("low_freq_factor", low_freq_factor)?;
+                positive("high_freq_factor", high_freq_factor)?;
+                positive("original_max_position_embeddings", original_max_position_embeddings)?;
+                if low_freq_factor < high_freq_factor {
+                    return Ok(());
+                }
+                Err(format!(
+                    "`rope_scaling.low_freq_factor` is {low_freq_factor}: it must be below `high_freq_factor`, which is {high_freq_factor}"
+                ))
+            }
+        }
+    }
+}
+
 impl Rope {
     /// Frequencies in radians per position, `head_dim / 2` of them. Llama 3 scaling as in transformers'
     /// `modeling_rope_utils._compute_llama3_parameters`, in f32 as there.
@@ -66,10 +95,24 @@ impl Rope {
             .collect()
     }
 
-    /// The table for `positions` positions.
+    /// The table for `positions` positions; the process ends if the system does not give its memory.
     pub fn table(&self, positions: usize) -> RopeTable {
+        self.fill(positions, Vec::new())
+    }
+
+    /// The table for `positions` positions.
+    ///
+    /// # Errors
+    /// The system does not give so many bytes.
+    pub fn try_table(&self, positions: usize) -> Result<RopeTable, NoMemory> {
+        let len = positions.saturating_mul(self.head_dim / 2 * 2);
+        let mut values = Vec::new();
+        values.try_reserve_exact(len).map_err(|_| NoMemory { bytes: len.saturating_mul(size_of::<f32>()) })?;
+        Ok(self.fill(positions, values))
+    }
+
+    fn fill(&self, positions: usize, mut values: Vec<f32>) -> RopeTable {
         let frequencies = self.frequencies();
-        let mut values = Vec::with_capacity(positions * self.head_dim);
         for position in 0..positions {
             let angles = || frequencies.iter().map(|f| position as f32 * f);
             values.extend(angles().map(f32::cos));
@@ -77,6 +120,14 @@ impl Rope {
         }
         RopeTable { values, half: frequencies.len() }
     }
+}
+
+/// The system does not give the memory of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system does not give {bytes} bytes for a rope table\nhelp: ask for a shorter context")]
+pub struct NoMemory {
+    /// Bytes asked for.
+    pub bytes: usize,
 }
 
 /// Cosines and sines by position.
@@ -96,5 +147,40 @@ impl RopeTable {
     /// All values: by position, cosines before sines.
     pub fn values(&self) -> &[f32] {
         &self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_can_not_be_had_is_an_error() {
+        let rope = Rope { theta: 1e4, head_dim: 64, scaling: RopeScaling::Default };
+        assert_eq!(rope.try_table(usize::MAX).err(), Some(NoMemory { bytes: usize::MAX }));
+        assert_eq!(rope.try_table(3).unwrap().values().len(), 3 * 64);
+    }
+
+    #[test]
+    fn scalings_without_sense_are_refused() {
+        let llama = |factor, low, high, original| RopeScaling::Llama3 {
+            factor,
+            low_freq_factor: low,
+            high_freq_factor: high,
+            original_max_position_embeddings: original,
+        };
+        assert_eq!(llama(8.0, 1.0, 4.0, 8192.0).check(), Ok(()));
+        assert_eq!(RopeScaling::Linear { factor: 2.0 }.check(), Ok(()));
+        for (scaling, field) in [
+            (RopeScaling::Linear { factor: 0.0 }, "factor"),
+            (RopeScaling::Linear { factor: -1.0 }, "factor"),
+            (RopeScaling::Linear { factor: 1e60 }, "factor"),
+            (RopeScaling::Linear { factor: f64::NAN }, "factor"),
+            (llama(0.0, 1.0, 4.0, 8192.0), "factor"),
+            (llama(8.0, 4.0, 4.0, 8192.0), "low_freq_factor"),
+            (llama(8.0, 1.0, 4.0, 0.0), "original_max_position_embeddings"),
+        ] {
+            assert!(scaling.check().unwrap_err().contains(&format!("rope_scaling.{field}")), "{scaling:?}");
+        }
     }
 }

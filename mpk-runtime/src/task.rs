@@ -54,7 +54,7 @@ pub struct TaskDef {
     /// Set for a task that runs at step 0 only: what it writes is memory that lives on, which `State` ports may take (MPK-E0121).
     pub once: bool,
     /// The chain of ops that this task replaces (a peephole); empty if none.
-    pub fuses: &'static [&'static str],
+    pub fuses: &'static [OpDef],
     /// Its parameter block.
     pub block: Block,
     /// CUDA C++ bodies by role.
@@ -67,6 +67,14 @@ pub struct TaskDef {
     pub phases: usize,
     /// The file of the declaration, as `crate/relative/path`.
     pub file: &'static str,
+}
+
+impl TaskDef {
+    /// Whether both are one task: of one name in one file. Another crate may have another task of this name, and the address of a
+    /// constant says nothing.
+    pub fn is(&self, other: &TaskDef) -> bool {
+        (self.name, self.file) == (other.name, other.file)
+    }
 }
 
 /// A role of a task.

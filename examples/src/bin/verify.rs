@@ -22,7 +22,7 @@ struct Args {
     #[arg(long, value_name = "FILE")]
     goldens: Option<PathBuf>,
     /// Check every task against a computation of its definition instead
-    #[arg(long, conflicts_with_all = ["model", "goldens", "ranks", "chain"])]
+    #[arg(long, conflicts_with_all = ["model", "goldens", "ranks", "threads", "chain"])]
     tasks: bool,
     #[command(flatten)]
     run: RunArgs,
@@ -81,8 +81,13 @@ fn table(model: &str, c: &Comparison) -> Result<String, fmt::Error> {
             if case.free_running { "equal" } else { "DIFFERS" }
         )?;
     }
-    for (name, figure) in [("steps that differ", c.differing), ("rms top 5", c.rms_top5), ("rms prompt", c.rms_prompt)] {
-        writeln!(out, "{name:<18} {:.4}, at most {:.4}", figure.value, figure.most)?;
+    for (name, figure) in
+        [("steps that differ", Some(c.differing)), ("rms top 5", Some(c.rms_top5)), ("rms prompt", c.rms_prompt)]
+    {
+        match figure {
+            Some(figure) => writeln!(out, "{name:<18} {:.4}, at most {:.4}", figure.value, figure.most)?,
+            None => writeln!(out, "{name:<18} not compared: no logits.safetensors beside the goldens")?,
+        }
     }
     write!(out, "{model}: {} over {} steps", if c.pass { "pass" } else { "FAIL" }, c.steps)?;
     Ok(out)

@@ -44,7 +44,7 @@ pub fn task(task: &Task, roles: &[(Role, usize)]) -> TokenStream {
         grid: #grid,
         once: #once,
         // Through the type, so that the compiler checks that each is an op.
-        fuses: &[#(<#fuses as ::mpk_runtime::task::Op>::DEF.name),*],
+        fuses: &[#(<#fuses as ::mpk_runtime::task::Op>::DEF),*],
         block: #block_value,
         bodies: &[#(#bodies),*],
         streams: &[#(#streams),*],

@@ -8,11 +8,11 @@ use crate::shape::{Elem, Place};
 use crate::step::{PAGE_POSITIONS, Row, StepRows};
 
 /// Rows that every shape is checked with: one, some, and all that a step can have.
-pub const ROWS: [usize; 3] = [1, 5, 16];
+pub const STEP_ROWS: [usize; 3] = [1, 5, 16];
 
-/// A case for each of `shapes` and each of [`ROWS`], each with a generator of its own.
+/// A case for each of `shapes` and each of [`STEP_ROWS`], each with a generator of its own.
 pub fn over<S: Copy>(shapes: &[S], case: impl Fn(&mut Random, usize, S) -> Case) -> Vec<Case> {
-    let all = shapes.iter().flat_map(|shape| ROWS.map(|rows| (rows, *shape)));
+    let all = shapes.iter().flat_map(|shape| STEP_ROWS.map(|rows| (rows, *shape)));
     all.enumerate().map(|(seed, (rows, shape))| case(&mut Random::new(seed as u64), rows, shape)).collect()
 }
 

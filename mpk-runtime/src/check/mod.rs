@@ -1,8 +1,8 @@
 //! Checks of tasks: each one against a computation of its definition that shares no code with it.
 //!
 //! A task is run as the plan of one op, made, proven and executed like that of a model, on seeded inputs, over outputs filled
-//! with NaN. So that a comparison is known to see what it is there for, each result is also corrupted the way a wrong kernel
-//! would (a last step, token or run of features left out), and the comparison must refuse that.
+//! with NaN. So that a comparison is known to see what it is there for, it is also held against results that a wrong kernel would
+//! give (without a last step, token or run of features), and against those of a plan whose last tile nobody computes.
 
 mod case;
 mod compare;
@@ -13,7 +13,7 @@ mod random;
 mod report;
 mod run;
 
-pub use case::{Case, ROWS, over};
+pub use case::{Case, STEP_ROWS, over};
 pub use compare::{Figures, Rule, compare};
 pub use machine::{Begin, Machine, Start, start};
 pub use matrix::Matrix;

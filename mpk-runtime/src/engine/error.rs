@@ -35,22 +35,24 @@ pub enum Error {
     #[error(transparent)]
     Cuda(#[from] crate::cuda::error::CudaError),
     /// The model's value is not a choice among logits.
-    #[error("the model does not end in an argmax over logits: only such models generate tokens")]
+    #[error("the model does not end in an argmax over logits\nhelp: end it with `-> argmax`: only such models generate tokens")]
     NoLogits,
     /// No ranks to shard over.
-    #[error("0 ranks are asked for: at least 1 is needed")]
+    #[error("0 ranks are asked for\nhelp: ask for at least 1")]
     NoRanks,
     /// No threads to run on.
-    #[error("0 threads are asked for: at least 1 is needed")]
+    #[error("0 threads are asked for\nhelp: ask for at least 1")]
     NoThreads,
     /// An empty prompt.
-    #[error("the prompt has no tokens: give at least one")]
+    #[error("the prompt has no tokens\nhelp: give at least one")]
     NoPrompt,
     /// Nothing to generate.
-    #[error("0 new tokens are asked for: ask for at least 1")]
+    #[error("0 new tokens are asked for\nhelp: ask for at least 1")]
     NoTokens,
     /// A token id that the model does not have.
-    #[error("token id {id} is outside of the vocabulary, which has {vocab} ids")]
+    #[error(
+        "token id {id} is outside of the vocabulary, which has {vocab} ids\nhelp: give ids below {vocab}; those of another tokenizer mean nothing to this model"
+    )]
     Id {
         /// The id.
         id: u32,
@@ -58,7 +60,7 @@ pub enum Error {
         vocab: usize,
     },
     /// A prompt that leaves no room.
-    #[error("the prompt has {tokens} tokens, the context {context}: shorten it or raise `max_context`")]
+    #[error("the prompt has {tokens} tokens, the context {context}\nhelp: shorten it or raise `max_context`")]
     Prompt {
         /// Tokens of the prompt.
         tokens: usize,
@@ -66,7 +68,7 @@ pub enum Error {
         context: usize,
     },
     /// A context that the model was not made for.
-    #[error("a context of {asked} positions is asked for; the model was made for 1 to {most}")]
+    #[error("a context of {asked} positions is asked for\nhelp: ask for 1 to {most}, which the model was made for")]
     Context {
         /// Positions asked for.
         asked: usize,

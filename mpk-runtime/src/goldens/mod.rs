@@ -26,7 +26,7 @@ const EXTRA_STEPS: usize = 2;
 #[derive(Debug, thiserror::Error)]
 pub enum GoldensError {
     /// It can't be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {source}\nhelp: check the path and its permissions", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum GoldensError {
         source: std::io::Error,
     },
     /// It is not in the format of goldens.
-    #[error("{}: {message}", path.display())]
+    #[error("{}: {message}\nhelp: take the goldens and the logits of one run, and those of this model", path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -97,8 +97,8 @@ pub struct Comparison {
     pub differing: Bounded,
     /// RMS error of the five best logits, over all steps.
     pub rms_top5: Bounded,
-    /// RMS error of all logits at the last prompt positions.
-    pub rms_prompt: Bounded,
+    /// RMS error of all logits at the last prompt positions; none if there is no file of them.
+    pub rms_prompt: Option<Bounded>,
 }
 
 /// A figure and its bound.
@@ -163,10 +163,14 @@ impl Goldens {
             top5.add(result.rms_top5, ours.len());
 
             let reference = case.logits_tensor.as_ref().zip(checkpoint.as_ref());
-            if let Some((name, checkpoint)) = reference
-                && let Some(tensor) = checkpoint.find(name)
-            {
+            if let Some((name, checkpoint)) = reference {
+                let format =
+                    |what: String| GoldensError::Format { path: checkpoint.dir().into(), message: format!("`{name}` {what}") };
+                let tensor = checkpoint.find(name).ok_or_else(|| format("is not there".into()))?;
                 let reference = checkpoint.tensor(tensor).f32().map_err(Error::from)?;
+                if reference.len() != ours[0].len() {
+                    return Err(format(format_args!("has {} logits, the model {}", reference.len(), ours[0].len()).to_string()));
+                }
                 let rms = rms(ours[0].iter().zip(reference.iter()).map(|(a, b)| f64::from(*a) - f64::from(*b)));
                 prompt.add(rms, 1);
                 result.rms_prompt = Some(rms);
@@ -184,9 +188,10 @@ impl Goldens {
         let differing = cases.iter().map(|c| c.differing.len()).sum::<usize>();
         let differing = Bounded { value: differing as f64, most: (error.greedy_disagreements + EXTRA_STEPS) as f64 };
         let rms_top5 = Bounded { value: top5.root(), most: TOP5_FACTOR * error.rms_top5 };
-        let rms_prompt = Bounded { value: prompt.root(), most: PROMPT_FACTOR * error.rms_prompt };
+        let compared = prompt.count > 0;
+        let rms_prompt = compared.then(|| Bounded { value: prompt.root(), most: PROMPT_FACTOR * error.rms_prompt });
         let pass = cases.iter().all(|c| c.wrong.is_empty() && c.free_running)
-            && [differing, rms_top5, rms_prompt].into_iter().all(Bounded::holds);
+            && [differing, rms_top5].into_iter().chain(rms_prompt).all(Bounded::holds);
         Ok(Comparison { pass, cases, steps, differing, rms_top5, rms_prompt })
     }
 }

@@ -3,101 +3,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use thiserror::Error;
-
-use super::{Graph, Node, NodeArg, Tensor, TensorId, WeightExpr};
-use crate::rope::Rope;
-use crate::shape::{Arg, Args, Bindings, Collective, Dim, Edge, Elem, Named, ParamType, Parts, PortKind, Shard, infer_task};
+use super::error::{config_error, shape_error};
+use super::{Graph, GraphError, Input, Node, NodeArg, OpCall, Tensor, TensorId, Value, WeightExpr};
+use crate::shape::{
+    Arg, Args, Bindings, Collective, Dim, Edge, Elem, Inference, Named, ParamType, Parts, Place, PortKind, Shard, Signature,
+    infer_task,
+};
 use crate::task::{OpDef, TaskDef};
-
-/// A graph can't be built from this config.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum GraphError {
-    /// Two ops do not fit, for the numbers of this config.
-    #[error("{op}: {message}")]
-    Shape {
-        /// The op.
-        op: String,
-        /// The message of the check, with its code.
-        message: String,
-    },
-    /// A dimension does not divide by the ranks.
-    #[error("{op}: {what} of {size} does not divide by {ranks} ranks; choose a rank count that divides it")]
-    Ranks {
-        /// The op.
-        op: String,
-        /// What is split.
-        what: String,
-        /// Its extent.
-        size: usize,
-        /// The ranks.
-        ranks: usize,
-    },
-    /// A number of the config makes no sense.
-    #[error("{op}: {message}")]
-    Config {
-        /// The op.
-        op: String,
-        /// What is wrong with which value.
-        message: String,
-    },
-}
-
-/// A value of the graph under construction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Value(pub(super) TensorId);
-
-/// An argument of an op, by value.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// A value for an `In`.
-    Value(Value),
-    /// A weight.
-    Weight(WeightExpr),
-    /// A parameter.
-    F32(f32),
-    /// A parameter.
-    U32(u32),
-    /// A rope.
-    Rope(Rope),
-    /// The element type of an `Out`.
-    Elem(Elem),
-}
-
-macro_rules! from_number {
-    ($variant:ident as $as:ty: $($ty:ty),*) => {
-        $(impl From<$ty> for Input {
-            fn from(value: $ty) -> Input {
-                Input::$variant(value as $as)
-            }
-        })*
-    };
-}
-from_number!(F32 as f32: f32, f64);
-from_number!(U32 as u32: u32, usize, u64);
-
-impl From<Elem> for Input {
-    fn from(elem: Elem) -> Input {
-        Input::Elem(elem)
-    }
-}
-
-impl From<Rope> for Input {
-    fn from(rope: Rope) -> Input {
-        Input::Rope(rope)
-    }
-}
-
-/// The arguments of one op.
-#[derive(Clone, Debug)]
-pub struct OpCall {
-    /// The value that flows in by `->`.
-    pub chained: Option<Value>,
-    /// The others by port name; an empty name is the weight written without one.
-    pub named: Vec<(&'static str, Input)>,
-    /// Split of the weights.
-    pub shard: Shard,
-}
 
 /// Where a task stands in its op.
 struct Stage {
@@ -155,7 +67,7 @@ impl Builder {
             Some(wanted) => {
                 return Err(GraphError::Config {
                     op: self.graph.model.clone(),
-                    message: format!("layers {wanted:?} are asked for, the model has {all:?}"),
+                    message: format!("layers {wanted:?} are asked for, the model has {all:?}\nhelp: ask for a range within them"),
                 });
             }
         };
@@ -221,6 +133,12 @@ impl Builder {
         Ok(outs)
     }
 
+    /// Says how a value lies over the ranks, and in which parts its features come: for checks, whose inputs come from no model.
+    pub(crate) fn cast(&mut self, value: Value, place: Place, parts: &[usize]) {
+        let tensor = &mut self.graph.tensors[value.0];
+        (tensor.place, tensor.parts) = (place, parts.to_vec());
+    }
+
     /// Adds an op by itself that a model has inside of a composite; `before` are the symbols that the tasks before it bind there.
     ///
     /// # Errors
@@ -241,6 +159,18 @@ impl Builder {
         self.layer = layer;
         let stage = Stage { last: true, weight_taken: false, bindings: Bindings::of(before) };
         Ok(self.task(OpDef { name: op, stages: &[] }, task, call, stage)?.0)
+    }
+
+    /// A builder that goes on from `graph`: its values are the tensors there.
+    pub(super) fn beyond(graph: &Graph) -> Builder {
+        Builder { graph: graph.clone(), ..Builder::again(graph) }
+    }
+
+    /// The values that a task would give, as [`Builder::task_again`] adds it; none if it does not take these arguments.
+    pub(super) fn would_give(&self, task: &TaskDef, call: &OpCall, before: &[(&'static str, usize)]) -> Option<Vec<Edge>> {
+        let stage = Stage { last: true, weight_taken: false, bindings: Bindings::of(before) };
+        let inferred = self.infer(&task.signature, call, &stage);
+        (inferred.error.is_none() && !task.signature.broken).then(|| inferred.outs[..inferred.len].to_vec())
     }
 
     /// The finished graph; `output` is what the model gives.
@@ -286,7 +216,8 @@ impl Builder {
         Ok(WeightExpr::Sharded { of: Box::new(weight), shard, ranks })
     }
 
-    fn edge(&self, value: Value) -> Edge {
+    /// What the checks know of a value.
+    pub(super) fn edge(&self, value: Value) -> Edge {
         let tensor = &self.graph.tensors[value.0];
         let parts: Vec<Dim> = tensor.parts.iter().map(|p| Dim::num(*p as i64)).collect();
         let rows = Dim::field("tokens").mul(Dim::num(tensor.rows as i64));
@@ -311,40 +242,28 @@ impl Builder {
         {
             return Ok((vec![value], stage.bindings));
         }
-        let from = call.chained.map_or(String::new(), |v| self.writer_name(v));
-        let shapes: Vec<Vec<Vec<Dim>>> = call.named.iter().map(|(_, input)| weight_dims(input)).collect();
-        let slices: Vec<Vec<&[Dim]>> = shapes.iter().map(|dims| dims.iter().map(Vec::as_slice).collect()).collect();
-        let names: Vec<String> = call
-            .named
-            .iter()
-            .map(|(_, input)| if let Input::Value(v) = input { self.writer_name(*v) } else { String::new() })
-            .collect();
-        let named: Vec<Named> = call
-            .named
-            .iter()
-            .enumerate()
-            .map(|(i, (port, input))| Named {
-                port,
-                arg: match input {
-                    Input::Value(v) => Arg::Edge(&names[i], self.edge(*v)),
-                    Input::Weight(_) => Arg::Weight(&slices[i]),
-                    Input::U32(n) => Arg::Param(Dim::num(i64::from(*n))),
-                    Input::F32(_) | Input::Rope(_) => Arg::Param(Dim::OPAQUE),
-                    Input::Elem(elem) => Arg::Elem(*elem),
-                },
-            })
-            .collect();
-        let args = Args { from: &from, chained: call.chained.map(|v| self.edge(v)), named: &named, shard: call.shard };
-        let inferred = infer_task(sig, &args, stage.last, stage.weight_taken, stage.bindings);
+        for (port, input) in &call.named {
+            if let Input::Whole(n) = input
+                && u32::try_from(*n).is_err()
+            {
+                let message = format!("`{port}` is {n}\nhelp: whole numbers are at most {}: check the config", u32::MAX);
+                return Err(config_error(op.name, message));
+            }
+        }
+        let inferred = self.infer(sig, call, &stage);
         if let Some(error) = inferred.error {
             return Err(shape_error(op.name, error.as_str().into()));
         }
-
         let mut dims = Vec::new();
         for (symbol, parts) in inferred.bindings.iter() {
             match parts.total().value().map(usize::try_from) {
                 Some(Ok(n)) => dims.push((symbol, n)),
-                Some(Err(_)) => return Err(config_error(op.name, format!("`{symbol}` is negative"))),
+                Some(Err(_)) => {
+                    return Err(config_error(
+                        op.name,
+                        format!("`{symbol}` is negative\nhelp: check the fields of the config that it is made of"),
+                    ));
+                }
                 // Rows, and parameters that are no numbers.
                 None => {}
             }
@@ -381,13 +300,16 @@ impl Builder {
                 (PortKind::TaskOffset, _) => NodeArg::Offset,
                 (PortKind::Param(ParamType::F32), Some(Input::F32(v))) => NodeArg::F32(*v),
                 // A whole number of the config or of the model stands for itself.
-                (PortKind::Param(ParamType::F32), Some(Input::U32(v))) => NodeArg::F32(*v as f32),
-                (PortKind::Param(ParamType::U32), Some(Input::U32(v))) => NodeArg::U32(*v),
+                (PortKind::Param(ParamType::F32), Some(Input::Whole(v))) => NodeArg::F32(*v as f32),
+                (PortKind::Param(ParamType::U32), Some(Input::Whole(v))) => NodeArg::U32(*v as u32),
                 (PortKind::Param(ParamType::Rope), Some(Input::Rope(v))) => NodeArg::Rope(v.clone()),
                 (PortKind::Param(ty), Some(_)) => {
                     return Err(config_error(
                         op.name,
-                        format!("parameter `{}` is of type {ty:?}, the model gives another", port.name),
+                        format!(
+                            "parameter `{}` is of type {ty:?}, the model gives another\nhelp: give it a value of its type",
+                            port.name
+                        ),
                     ));
                 }
                 _ => NodeArg::Absent,
@@ -399,8 +321,62 @@ impl Builder {
                 self.graph.tensors[tensor].collected = sig.collective;
             }
         }
+        self.check_holder(op, &node)?;
         self.graph.ops.push(node);
         Ok((outs, inferred.bindings))
+    }
+
+    /// A value that is the state of an op is written by it in every step: nobody else may touch it.
+    fn check_holder(&self, op: OpDef, node: &Node) -> Result<(), GraphError> {
+        let once = |t: &TensorId| self.graph.ops.get(self.graph.tensors[*t].writer).is_some_and(|writer| writer.task.once);
+        let tensors: Vec<TensorId> = node.reads().filter(once).collect();
+        for tensor in tensors {
+            let users: Vec<&Node> = self.graph.ops.iter().chain([node]).filter(|n| n.reads().any(|t| t == tensor)).collect();
+            let uses = || {
+                users
+                    .iter()
+                    .flat_map(|n| n.args.iter())
+                    .filter(|a| matches!(a, NodeArg::In(t) | NodeArg::Held(t) if *t == tensor))
+            };
+            if uses().count() > 1 && uses().any(|arg| *arg == NodeArg::Held(tensor)) {
+                let what = format!(
+                    "MPK-E0121: a state has one holder: the value of {} is the state of one op and is also read by {}\non the GPU both would touch it at once\nhelp: give each op a `tensor_init` of its own",
+                    self.writer_name(Value(tensor)),
+                    users[0].label()
+                );
+                return Err(shape_error(op.name, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known of a task with these arguments.
+    fn infer(&self, sig: &Signature, call: &OpCall, stage: &Stage) -> Inference {
+        let from = call.chained.map_or(String::new(), |v| self.writer_name(v));
+        let shapes: Vec<Vec<Vec<Dim>>> = call.named.iter().map(|(_, input)| weight_dims(input)).collect();
+        let slices: Vec<Vec<&[Dim]>> = shapes.iter().map(|dims| dims.iter().map(Vec::as_slice).collect()).collect();
+        let names: Vec<String> = call
+            .named
+            .iter()
+            .map(|(_, input)| if let Input::Value(v) = input { self.writer_name(*v) } else { String::new() })
+            .collect();
+        let named: Vec<Named> = call
+            .named
+            .iter()
+            .enumerate()
+            .map(|(i, (port, input))| Named {
+                port,
+                arg: match input {
+                    Input::Value(v) => Arg::Edge(&names[i], self.edge(*v)),
+                    Input::Weight(_) => Arg::Weight(&slices[i]),
+                    Input::Whole(n) => Arg::Param(i64::try_from(*n).map_or(Dim::OPAQUE, Dim::num)),
+                    Input::F32(_) | Input::Rope(_) => Arg::Param(Dim::OPAQUE),
+                    Input::Elem(elem) => Arg::Elem(*elem),
+                },
+            })
+            .collect();
+        let args = Args { from: &from, chained: call.chained.map(|v| self.edge(v)), named: &named, shard: call.shard };
+        infer_task(sig, &args, stage.last, stage.weight_taken, stage.bindings)
     }
 
     /// A value as the state of a port: it must be one that is written once.
@@ -443,7 +419,7 @@ impl Builder {
         let ranks = self.graph.ranks;
         let bad = |what: &str| {
             let message = format!(
-                "the {what} of its output are no whole number on {ranks} rank(s); choose a rank count that divides what it splits, or check the config"
+                "the {what} of its output are no whole number on {ranks} rank(s)\nhelp: choose a rank count that divides what it splits, or check the config"
             );
             config_error(op.name, message)
         };
@@ -451,7 +427,7 @@ impl Builder {
         let parts = edge.parts.values().ok_or_else(|| bad("features"))?;
         let elem = edge.elem.ok_or_else(|| config_error(op.name, "the element type of its output is not known".into()))?;
         if rows < 1 || parts.iter().sum::<usize>() == 0 {
-            return Err(config_error(op.name, "its output is empty".into()));
+            return Err(config_error(op.name, "its output is empty\nhelp: check the dimensions of the config".into()));
         }
         self.graph.tensors.push(Tensor { rows: rows as usize, parts, elem, place: edge.place, collected: None, writer });
         Ok(self.graph.tensors.len() - 1)
@@ -461,14 +437,6 @@ impl Builder {
         let writer = self.graph.tensors[value.0].writer;
         self.graph.ops.get(writer).map_or(String::new(), |node| node.task.name.to_string())
     }
-}
-
-fn shape_error(op: &str, message: String) -> GraphError {
-    GraphError::Shape { op: op.into(), message }
-}
-
-fn config_error(op: &str, message: String) -> GraphError {
-    GraphError::Config { op: op.into(), message }
 }
 
 /// The dimensions of a weight as the checks take them; the first but one holds the parts of the outputs.

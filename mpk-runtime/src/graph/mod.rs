@@ -1,13 +1,19 @@
 //! The graph of a model on one rank: ops in order, the tensors between them, the weights they read.
 
 mod builder;
+mod error;
 mod fuse;
+mod input;
 mod size;
+#[cfg(test)]
+mod tests;
 mod weight;
 
 use serde::Serialize;
 
-pub use builder::{Builder, GraphError, Input, OpCall, Value};
+pub use builder::Builder;
+pub use error::GraphError;
+pub use input::{Input, OpCall, Value};
 pub use size::Size;
 pub use weight::{Source, WeightExpr};
 
@@ -51,7 +57,7 @@ pub struct Graph {
     pub model: String,
     /// Ranks it is sharded over.
     pub ranks: usize,
-    /// Layers it has, and the range of them that was built.
+    /// The layers that were built: all of the model's, or the slice asked for.
     pub layers: std::ops::Range<usize>,
     /// Ops, each after the ops it reads from.
     pub ops: Vec<Node>,

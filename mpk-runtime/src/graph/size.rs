@@ -38,7 +38,7 @@ impl Size {
     fn at_most(self, most: usize, model: &str, what: &str) -> Result<usize, GraphError> {
         self.0.filter(|n| *n <= most).ok_or_else(|| GraphError::Config {
             op: model.into(),
-            message: format!("`{what}` is negative or larger than {most} for this config"),
+            message: format!("`{what}` is negative or larger than {most} for this config\nhelp: check the fields of the config that it is made of"),
         })
     }
 }

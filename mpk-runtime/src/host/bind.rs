@@ -55,7 +55,7 @@ pub fn bind<'a>(
             })
         }
         // A vector added to a partial value is added by one rank.
-        NodeArg::Weight(w) if node.shard == Shard::Row && rank > 0 && plan.weights[*w].cols == 1 => PortView::Absent,
+        NodeArg::Weight(w) if node.shard == Shard::Row && rank > 0 && !plan.weights[*w].fragments => PortView::Absent,
         NodeArg::Weight(w) => PortView::Weight(&weights[rank * plan.graph.weights.len() + w]),
         NodeArg::State | NodeArg::Held(_) => {
             let at = plan.states.iter().position(|s| s.op == share.op && s.port == port);

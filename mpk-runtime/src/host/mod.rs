@@ -4,6 +4,7 @@
 //! are the plan's own counters, as atomics: a task runs when the counters that it waits for have all their arrivals.
 
 mod bind;
+mod caught;
 mod memory;
 mod run;
 #[cfg(test)]
@@ -11,7 +12,6 @@ mod tests;
 mod weights;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 pub use run::{Hang, Stuck};
 pub use weights::{Tensors, WeightError, view};
@@ -19,7 +19,7 @@ pub use weights::{Tensors, WeightError, view};
 use crate::graph::{NodeArg, TensorId};
 use crate::plan::{Plan, PlanError, Tiles};
 use crate::reference::In;
-use crate::rope::{Rope, RopeTable};
+use crate::rope::{NoMemory, Rope, RopeTable};
 use crate::shape::Place;
 use crate::step::StepRows;
 
@@ -34,25 +34,30 @@ pub enum HostError {
     Plan(#[from] PlanError),
     /// The memory of the plan can't be had.
     #[error(
-        "the system does not give {bytes} bytes for a buffer or the cache of the plan: ask for a shorter context, or fewer slots"
+        "the system does not give {bytes} bytes for a buffer or the cache of the plan\nhelp: ask for a shorter context, or fewer slots"
     )]
     Memory {
         /// Bytes asked for.
         bytes: usize,
     },
+    /// The memory of a rope can't be had.
+    #[error(transparent)]
+    Rope(#[from] NoMemory),
     /// The step's rows are not ones that the plan holds.
-    #[error("a step of {rows} rows; the plan holds 1 to {most}: split the rows over several steps")]
+    #[error("a step of {rows} rows; the plan holds 1 to {most}\nhelp: split the rows over several steps")]
     Rows {
         /// Rows of the step.
         rows: usize,
         /// Rows of the plan.
         most: usize,
     },
-    /// A wait did not end.
+    /// The step can't go on.
     #[error(transparent)]
     Hang(#[from] Hang),
     /// A reference failed: an error in the task.
-    #[error("{task} failed on rank {rank}, worker {worker}: {message}")]
+    #[error(
+        "{task} failed on rank {rank}, worker {worker}: {message}\nhelp: mend the reference of the task; `verify --tasks` runs each alone"
+    )]
     Task {
         /// The task's label.
         task: String,
@@ -74,7 +79,6 @@ pub struct Executor {
     ropes: Vec<Option<Arc<RopeTable>>>,
     counters: run::Counters,
     threads: usize,
-    limit: Duration,
     poison: bool,
     epoch: usize,
 }
@@ -97,14 +101,19 @@ impl Executor {
         let mut ropes = Vec::with_capacity(plan.graph.ops.len());
         for node in &plan.graph.ops {
             let rope = node.args.iter().find_map(|arg| if let NodeArg::Rope(rope) = arg { Some(rope) } else { None });
-            ropes.push(rope.map(|rope| {
-                let known = tables.iter().find(|(of, _)| *of == rope).map(|(_, table)| table.clone());
-                known.unwrap_or_else(|| {
-                    let table = Arc::new(rope.table(plan.options.context));
+            let Some(rope) = rope else {
+                ropes.push(None);
+                continue;
+            };
+            let table = match tables.iter().find(|(of, _)| *of == rope) {
+                Some((_, table)) => table.clone(),
+                None => {
+                    let table = Arc::new(rope.try_table(plan.options.context)?);
                     tables.push((rope, table.clone()));
                     table
-                })
-            }));
+                }
+            };
+            ropes.push(Some(table));
         }
         let memory = memory::Memory::new(&plan)?;
         Ok(Executor {
@@ -113,7 +122,6 @@ impl Executor {
             ropes,
             counters: run::Counters::new(&plan),
             threads: threads.max(1),
-            limit: Duration::from_secs(20),
             poison: false,
             epoch: 0,
             plan,
@@ -124,11 +132,6 @@ impl Executor {
     /// The plan it runs.
     pub fn plan(&self) -> &Plan {
         &self.plan
-    }
-
-    /// How long a wait may last before the step ends in a [`Hang`]; 20 s by default.
-    pub fn set_limit(&mut self, limit: Duration) {
-        self.limit = limit;
     }
 
     /// Fills all outputs with NaN before each step, so that an element that no task writes is found (MPK-R0403).

@@ -1,13 +1,13 @@
 //! One step: threads that execute the workers' queues over the plan's counters.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::bind::bind;
+use super::caught::caught;
 use super::{Executor, HostError, view};
+use crate::graph::OpId;
 use crate::plan::{Plan, Share};
 use crate::reference::{Call, Weight};
 use crate::step::StepRows;
@@ -40,7 +40,7 @@ impl Counters {
     }
 }
 
-/// A wait did not end within the limit (MPK-R0401).
+/// No task runs, and no worker can go on (MPK-R0401).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hang {
     /// The waits that were open, by name.
@@ -74,7 +74,7 @@ impl fmt::Display for Hang {
                 s.task, s.rank, s.worker, s.site, s.wanted, s.seen
             )?;
         }
-        Ok(())
+        write!(f, "\nhelp: the plan is not one that `verify` proves: make it anew from its graph")
     }
 }
 
@@ -88,14 +88,30 @@ struct Cursor {
     phase: usize,
 }
 
+/// What a wait is for.
+enum Site {
+    /// The instances of the grid-wide task itself.
+    Barrier,
+    /// The counter of an op.
+    Op(OpId),
+}
+
+/// A thread runs a task; else the thread holds the count of tasks that had ended when it last found nothing to run.
+const RUNS: usize = usize::MAX;
+/// A thread has no tasks left.
+const DONE: usize = usize::MAX - 1;
+
 struct Step<'a> {
     executor: &'a Executor,
     weights: &'a [Weight<'a>],
     rows: &'a StepRows,
     stop: AtomicBool,
-    /// Grows with every task that ends, so that a thread without work can tell a hang from a long task elsewhere.
-    progress: AtomicU64,
-    errors: Mutex<Vec<HostError>>,
+    /// Grows with every task, or phase of one, that has ended and triggered.
+    ended: AtomicUsize,
+    /// By thread: [`RUNS`], [`DONE`], or the value of `ended` before it looked for a task and found none.
+    idle: Vec<AtomicUsize>,
+    failed: Mutex<Option<HostError>>,
+    stuck: Mutex<Vec<Stuck>>,
 }
 
 /// Runs the step that `executor.epoch` counts.
@@ -107,15 +123,17 @@ pub fn step(executor: &Executor, rows: &StepRows) -> Result<(), HostError> {
             weights.push(view(weight, rank, &*executor.tensors)?);
         }
     }
+    let threads = executor.threads.min(plan.queues.len()).max(1);
     let step = Step {
         executor,
         weights: &weights,
         rows,
         stop: AtomicBool::new(false),
-        progress: AtomicU64::new(0),
-        errors: Mutex::new(Vec::new()),
+        ended: AtomicUsize::new(0),
+        idle: (0..threads).map(|_| AtomicUsize::new(RUNS)).collect(),
+        failed: Mutex::new(None),
+        stuck: Mutex::new(Vec::new()),
     };
-    let threads = executor.threads.min(plan.queues.len()).max(1);
     std::thread::scope(|scope| {
         for thread in 1..threads {
             let step = &step;
@@ -123,13 +141,13 @@ pub fn step(executor: &Executor, rows: &StepRows) -> Result<(), HostError> {
         }
         step.run(0, threads);
     });
-    let mut errors = step.errors.into_inner().unwrap_or_else(PoisonError::into_inner);
     // A task that failed explains the waits that it left open.
-    errors.sort_by_key(|e| matches!(e, HostError::Hang(_)));
-    match errors.into_iter().next() {
-        Some(error) => Err(error),
-        None => Ok(()),
+    if let Some(error) = lock(&step.failed).take() {
+        return Err(error);
     }
+    let mut stuck = std::mem::take(&mut *lock(&step.stuck));
+    stuck.sort_by_key(|s| (s.rank, s.worker));
+    if stuck.is_empty() { Ok(()) } else { Err(Hang { stuck }.into()) }
 }
 
 impl Step<'_> {
@@ -138,42 +156,49 @@ impl Step<'_> {
         let plan = &*self.executor.plan;
         let mut queues: Vec<(usize, Cursor)> =
             (thread..plan.queues.len()).step_by(threads).map(|q| (q, Cursor::default())).collect();
-        let mut idle: Option<(Instant, u64)> = None;
-        while !queues.is_empty() && !self.stop.load(Ordering::Relaxed) {
+        let idle = &self.idle[thread];
+        while !self.stop.load(Ordering::Relaxed) {
+            let ended = self.ended.load(Ordering::SeqCst);
             let mut ran = false;
             queues.retain_mut(|(queue, cursor)| {
                 while let Some(share) = plan.queues[*queue].tasks.get(cursor.task) {
-                    if self.stop.load(Ordering::Relaxed) || !self.advance(*queue, share, cursor) {
+                    if self.stop.load(Ordering::Relaxed) || self.is_open(*queue, share, cursor.phase) {
                         return true;
                     }
+                    idle.store(RUNS, Ordering::SeqCst);
                     ran = true;
+                    if !self.advance(*queue, share, cursor) {
+                        return true;
+                    }
                 }
                 false
             });
-            if ran {
-                idle = None;
-                continue;
+            if queues.is_empty() {
+                return idle.store(DONE, Ordering::SeqCst);
             }
-            let progress = self.progress.load(Ordering::Relaxed);
-            match idle {
-                Some((since, then)) if then == progress => {
-                    if since.elapsed() > self.executor.limit {
-                        self.fail(HostError::Hang(Hang { stuck: self.stuck(&queues) }));
-                    }
+            if !ran {
+                idle.store(ended, Ordering::SeqCst);
+                if self.hangs() {
+                    self.stop.store(true, Ordering::Relaxed);
                 }
-                _ => idle = Some((Instant::now(), progress)),
+                std::thread::yield_now();
             }
-            std::thread::yield_now();
         }
+        lock(&self.stuck).extend(self.stuck(&queues));
     }
 
-    /// Runs the next task of a queue, or one phase of it; whether it could.
+    /// Whether no thread runs a task and none can: each looked at its queues after the last task had ended, and found nothing.
+    fn hangs(&self) -> bool {
+        // A thread that holds this count now was idle when it was read: had it run a task then, the end of that would count. So
+        // the count was final, and nothing is left to change what all of them saw. No clock: a task may take as long as it likes.
+        let ended = self.ended.load(Ordering::SeqCst);
+        self.idle.iter().all(|idle| [ended, DONE].contains(&idle.load(Ordering::SeqCst)))
+    }
+
+    /// Runs the next task of a queue, or one phase of it; whether it came to its end.
     fn advance(&self, queue: usize, share: &Share, cursor: &mut Cursor) -> bool {
         let executor = self.executor;
         let (rank, worker) = executor.plan.place_of(queue);
-        if !self.open_waits(rank, share, cursor.phase).is_empty() {
-            return false;
-        }
         let task = executor.plan.graph.ops[share.op].task;
         // What runs once still triggers in every step, so that counts are the same in all of them.
         let runs = !task.once || executor.epoch == 1;
@@ -181,65 +206,71 @@ impl Step<'_> {
             let bound = bind(executor, self.weights, self.rows, rank, worker, share);
             (task.reference)(&mut Call { ports: &bound.ports, dims: &bound.dims, tiles: bound.tiles, phase: cursor.phase });
         };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| runs.then(run))) {
-            let message = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
-            self.fail(HostError::Task {
-                task: executor.plan.ops[share.op].label.clone(),
-                rank,
-                worker,
-                message: message.unwrap_or_else(|| "panicked".into()),
-            });
+        if let Err(message) = caught(|| runs.then(run)) {
+            let task = executor.plan.ops[share.op].label.clone();
+            lock(&self.failed).get_or_insert(HostError::Task { task, rank, worker, message });
+            self.stop.store(true, Ordering::Relaxed);
             return false;
         }
-        self.progress.fetch_add(1, Ordering::Relaxed);
         cursor.phase += 1;
         if cursor.phase < task.phases {
             // Release and acquire as for the counters: the barrier orders each phase after the one before on all workers.
             executor.counters.barriers[rank * executor.counters.ops + share.op].fetch_add(1, Ordering::AcqRel);
-            return true;
+        } else {
+            for trigger in &share.triggers {
+                executor.counters.arrive(trigger.rank, trigger.counter);
+            }
+            *cursor = Cursor { task: cursor.task + 1, phase: 0 };
         }
-        for trigger in &share.triggers {
-            executor.counters.arrive(trigger.rank, trigger.counter);
-        }
-        *cursor = Cursor { task: cursor.task + 1, phase: 0 };
+        self.ended.fetch_add(1, Ordering::SeqCst);
         true
     }
 
-    /// The waits of a share that are not complete: what, wanted and seen.
-    fn open_waits(&self, rank: usize, share: &Share, phase: usize) -> Vec<(String, usize, usize)> {
+    /// Whether a wait of a share is not complete.
+    fn is_open(&self, queue: usize, share: &Share, phase: usize) -> bool {
+        let (rank, _) = self.executor.plan.place_of(queue);
+        self.waits(rank, share, phase).any(|(_, wanted, seen)| seen < wanted)
+    }
+
+    /// The waits of a share in front of a phase: what for, wanted and seen.
+    fn waits<'a>(&'a self, rank: usize, share: &'a Share, phase: usize) -> impl Iterator<Item = (Site, usize, usize)> + 'a {
         let executor = self.executor;
         let plan = &*executor.plan;
-        if phase > 0 {
+        let barrier = (phase > 0).then(|| {
             let phases = plan.graph.ops[share.op].task.phases;
             let wanted = ((executor.epoch - 1) * (phases - 1) + phase) * plan.options.workers;
             let seen = executor.counters.barriers[rank * executor.counters.ops + share.op].load(Ordering::Acquire);
-            let open = seen < wanted;
-            return open.then(|| ("its grid barrier".to_string(), wanted, seen)).into_iter().collect();
-        }
-        // The boundary of the step before is complete: `step` returned only after all queues were at their end.
-        let open = share.waits.iter().filter_map(|op| {
-            let wanted = executor.epoch * plan.counters[*op].arrivals;
-            let seen = executor.counters.seen(rank, *op);
-            (seen < wanted).then(|| (plan.ops[*op].label.clone(), wanted, seen))
+            (Site::Barrier, wanted, seen)
         });
-        open.collect()
+        // The boundary of the step before is complete: `step` returned only after all queues were at their end.
+        let ops = if phase > 0 { &[] } else { &share.waits[..] };
+        let ops = ops.iter().map(move |op| {
+            let wanted = executor.epoch * plan.counters[*op].arrivals;
+            (Site::Op(*op), wanted, executor.counters.seen(rank, *op))
+        });
+        barrier.into_iter().chain(ops)
     }
 
+    /// The open waits of queues, by name.
     fn stuck(&self, queues: &[(usize, Cursor)]) -> Vec<Stuck> {
         let plan = &*self.executor.plan;
         let mut stuck = Vec::new();
         for (queue, cursor) in queues {
             let Some(share) = plan.queues[*queue].tasks.get(cursor.task) else { continue };
             let (rank, worker) = plan.place_of(*queue);
-            for (site, wanted, seen) in self.open_waits(rank, share, cursor.phase) {
+            for (site, wanted, seen) in self.waits(rank, share, cursor.phase).filter(|(_, wanted, seen)| seen < wanted) {
+                let site = match site {
+                    Site::Barrier => "its grid barrier".to_string(),
+                    Site::Op(op) => plan.ops[op].label.clone(),
+                };
                 stuck.push(Stuck { task: plan.ops[share.op].label.clone(), rank, worker, site, wanted, seen });
             }
         }
         stuck
     }
+}
 
-    fn fail(&self, error: HostError) {
-        self.errors.lock().unwrap_or_else(PoisonError::into_inner).push(error);
-        self.stop.store(true, Ordering::Relaxed);
-    }
+/// A panic while it was held has left nothing half-written.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,7 @@ use crate::shape::Shard;
 
 /// A weight can't be read as the model asks.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
-#[error("{0}")]
+#[error("{0}\nhelp: check the names and shapes of the weights in the model")]
 pub struct WeightError(pub String);
 
 /// Gives the elements of the tensor that one of the names has.

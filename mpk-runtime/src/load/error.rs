@@ -13,7 +13,7 @@ use super::listing::{Shape, fold_numbered, list, shown};
 pub enum LoadError {
     /// A file that must be there could not be read.
     #[error(
-        "cannot read {}: {source}\n  = help: check the path and its permissions", path.display()
+        "cannot read {}: {source}\nhelp: check the path and its permissions", path.display()
     )]
     Read {
         /// The file.
@@ -24,8 +24,8 @@ pub enum LoadError {
 
     /// The folder has neither `model.safetensors` nor an index of shards.
     #[error(
-        "no checkpoint in {}: neither model.safetensors nor model.safetensors.index.json{}\n  \
-         = help: name the folder that holds a Hugging Face checkpoint in safetensors format",
+        "no checkpoint in {}: neither model.safetensors nor model.safetensors.index.json{}\n\
+         help: name the folder that holds a Hugging Face checkpoint in safetensors format",
         dir.display(), other_weights(others)
     )]
     NoCheckpoint {
@@ -57,8 +57,8 @@ pub enum LoadError {
 
     /// MPK-L0301: a tensor was asked for in a type that its own cannot become.
     #[error(
-        "MPK-L0301: {}: tensor {} is {dtype} and cannot be read as {wanted}\n  \
-         = help: {}", path.display(), shown(tensor), READABLE
+        "MPK-L0301: {}: tensor {} is {dtype} and cannot be read as {wanted}\n\
+         help: {}", path.display(), shown(tensor), READABLE
     )]
     Type {
         /// The file that holds the tensor.
@@ -172,7 +172,7 @@ pub(super) const JSON_HELP: &str = "correct the field, or fetch the file again f
 
 fn malformed(problems: &[Problem], help: &str) -> String {
     match problems {
-        [one] => format!("MPK-L0304: {one}\n  = help: {help}"),
+        [one] => format!("MPK-L0304: {one}\nhelp: {help}"),
         _ => {
             let title = "MPK-L0304: the checkpoint's files have these problems:";
             list(title, problems.iter().map(ToString::to_string).collect(), help)
@@ -255,7 +255,7 @@ fn architecture(path: &Path, found: &Option<String>, known: &[String]) -> String
         None => "no architecture is named".to_owned(),
     };
     format!(
-        "{}: architectures[0]: {what}\n  = help: known are {}; another one needs its own model! description",
+        "{}: architectures[0]: {what}\nhelp: known are {}; another one needs its own model! description",
         path.display(),
         known.join(", ")
     )

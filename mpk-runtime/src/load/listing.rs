@@ -29,14 +29,20 @@ impl fmt::Display for Shape<'_> {
     }
 }
 
+/// Lines of a list that are printed: a hostile file has room for millions.
+const MOST_LINES: usize = 64;
+
 /// A title, indented lines, and a help line.
 pub(super) fn list(title: &str, lines: Vec<String>, help: &str) -> String {
     let mut text = title.to_owned();
-    for line in lines {
+    for line in lines.iter().take(MOST_LINES) {
         text.push_str("\n  ");
-        text.push_str(&line);
+        text.push_str(line);
     }
-    text.push_str("\n  = help: ");
+    if lines.len() > MOST_LINES {
+        text.push_str(&format!("\n  and {} more", lines.len() - MOST_LINES));
+    }
+    text.push_str("\nhelp: ");
     text.push_str(help);
     text
 }
@@ -148,6 +154,14 @@ mod tests {
         assert_eq!(fold(&together), ["l.{0-2}.a: near l.{0-2}.b"]);
         let apart = ["l.0.a: near l.1.b", "l.1.a: near l.2.b", "l.2.a: near l.3.b"];
         assert_eq!(fold(&apart), apart);
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let lines = |count: usize| (0..count).map(|i| format!("line {i}")).collect();
+        assert!(!list("title", lines(MOST_LINES), "h").contains("more"));
+        let text = list("title", lines(MOST_LINES + 7), "h");
+        assert!(text.ends_with("line 63\n  and 7 more\nhelp: h"), "{text}");
     }
 
     #[test]

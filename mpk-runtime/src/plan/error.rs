@@ -74,6 +74,16 @@ pub enum PlanError {
         /// Bytes of its scratch.
         scratch: usize,
     },
+    /// Two tasks of one name.
+    #[error(
+        "MPK-P0204: two tasks are called `{task}`, of {} and {}\none would run with the memory and the body of the other\nhelp: rename one of them", files[0], files[1]
+    )]
+    Names {
+        /// The name.
+        task: &'static str,
+        /// The files that they are declared in.
+        files: [&'static str; 2],
+    },
     /// A number can't be known or is too large.
     #[error("{op}: {what}: {why}\nhelp: {help}")]
     Size {

@@ -1,6 +1,7 @@
 //! The map of a worker's shared memory: ring, barriers, staged activations, and the scratch of the tasks.
 
-use super::{PlanError, Ring, Shared};
+use super::{Packed, Plan, PlanError, Ring, Shared};
+use crate::graph::{Graph, NodeArg};
 use crate::task::TaskDef;
 
 /// Bytes of a page: 16 rows × 512 inputs of bf16, a size at which bulk copies reach the memory's bandwidth.
@@ -15,6 +16,8 @@ const LEAST_STAGES: usize = 2;
 const IN_FLIGHT: usize = 5;
 /// Room for the barriers of the ring and of the roles, and for words that the roles of a worker share.
 const BARRIER_BYTES: usize = 2048;
+/// Bytes of the barriers of a stage: full and empty.
+const STAGE_BARRIERS: usize = 16;
 /// Most bytes of activations staged by a consumer; it goes through wider slices piece by piece.
 const MOST_STAGED: usize = 48 * 1024;
 /// Largest alignment of a region: nothing on the device asks for more.
@@ -27,7 +30,7 @@ pub(super) fn lay_out(
     inputs: usize,
     available: usize,
 ) -> Result<(Ring, Vec<Shared>), PlanError> {
-    let staged = (inputs.div_ceil(PAGE_BYTES / UNIT_BYTES * 16) * staged_page(tasks, rows)).min(MOST_STAGED);
+    let staged = staged(tasks, rows, inputs);
     for task in tasks {
         if let Some(region) = task.scratch.iter().find(|r| !r.align.is_power_of_two() || r.align > MOST_ALIGN) {
             return Err(PlanError::Align {
@@ -47,34 +50,87 @@ pub(super) fn lay_out(
     };
     let ring = Ring { page_bytes: PAGE_BYTES, stages, in_flight: IN_FLIGHT.min(stages) };
 
-    let mut map = Vec::new();
-    let mut end = 0;
-    let mut always = |name: &str, bytes: usize, align: usize| {
-        map.push(Shared { name: name.to_string(), offset: end, bytes, align, task: None });
-        end += bytes;
-    };
-    // Sizes are multiples of the alignment that follows, so nothing is lost between regions.
-    always("ring", stages * PAGE_BYTES, 1024);
-    always("barriers", BARRIER_BYTES, 1024);
-    if staged > 0 {
-        always("activations", staged, 128);
-    }
-    // The scratch of every task begins at the same place: only one of them runs at a time.
-    for task in tasks {
-        let mut at = end;
-        for region in task.scratch {
-            let offset = at.next_multiple_of(region.align);
-            at = offset + region.bytes();
-            map.push(Shared {
-                name: format!("{}.{}", task.name, region.name),
-                offset,
-                bytes: region.bytes(),
-                align: region.align,
-                task: Some(task.name.to_string()),
-            });
+    let mut map = regions(tasks, staged, &ring);
+    let (mut end, mut at, mut of) = (0, 0, None);
+    for region in &mut map {
+        if region.task.is_none() {
+            // Sizes are multiples of the alignment that follows, so nothing is lost between regions.
+            region.offset = end;
+            end += region.bytes;
+            continue;
         }
+        // The scratch of every task begins at the same place: only one of them runs at a time.
+        if of != region.task {
+            (at, of) = (end, region.task.clone());
+        }
+        region.offset = at.next_multiple_of(region.align);
+        at = region.offset + region.bytes;
     }
     Ok((ring, map))
+}
+
+/// What the executors address in shared memory, each at offset 0: what is always there, then the scratch of the tasks.
+fn regions(tasks: &[&TaskDef], staged: usize, ring: &Ring) -> Vec<Shared> {
+    let always = |name: &str, bytes: usize, align: usize| Shared { name: name.to_string(), offset: 0, bytes, align, task: None };
+    let mut all = vec![
+        always("ring", ring.stages.saturating_mul(ring.page_bytes), 1024),
+        always("barriers", BARRIER_BYTES.max(ring.stages.saturating_mul(STAGE_BARRIERS)), 1024),
+    ];
+    if staged > 0 {
+        all.push(always("activations", staged, 128));
+    }
+    let scratch = tasks.iter().flat_map(|task| task.scratch.iter().map(move |region| (task.name, region)));
+    all.extend(scratch.map(|(task, region)| Shared {
+        name: format!("{task}.{}", region.name),
+        offset: 0,
+        bytes: region.len.saturating_mul(region.elem.size()),
+        align: region.align,
+        task: Some(task.to_string()),
+    }));
+    all
+}
+
+impl Plan {
+    /// The regions of shared memory that the executors address, with the least size and alignment of each, at offset 0.
+    ///
+    /// # Errors
+    /// Two tasks have one name.
+    pub(crate) fn regions(&self) -> Result<Vec<Shared>, PlanError> {
+        let tasks = tasks(&self.graph)?;
+        let staged = staged(&tasks, self.options.rows, widest(&self.graph, &self.weights));
+        Ok(regions(&tasks, staged, &self.ring))
+    }
+}
+
+/// The tasks of the graph, each once, in the order in which they first occur.
+///
+/// # Errors
+/// Two tasks have one name: scratch regions, kernels and messages go by it.
+pub(super) fn tasks(graph: &Graph) -> Result<Vec<&'static TaskDef>, PlanError> {
+    let mut tasks: Vec<&TaskDef> = Vec::new();
+    for node in &graph.ops {
+        match tasks.iter().find(|task| task.name == node.task.name) {
+            None => tasks.push(node.task),
+            Some(task) if task.is(node.task) => {}
+            Some(task) => return Err(PlanError::Names { task: task.name, files: [task.file, node.task.file] }),
+        }
+    }
+    Ok(tasks)
+}
+
+/// Inputs of the widest weight that is streamed; 0 if none is.
+pub(super) fn widest(graph: &Graph, weights: &[Packed]) -> usize {
+    let streamed = |node: &'_ crate::graph::Node| {
+        let ports = node.task.signature.ports.iter().zip(node.args.clone());
+        let weights = ports.filter(|(port, _)| node.task.streams.contains(&port.name));
+        weights.filter_map(|(_, arg)| if let NodeArg::Weight(w) = arg { Some(w) } else { None }).collect::<Vec<_>>()
+    };
+    graph.ops.iter().flat_map(streamed).filter_map(|w| weights.get(w)).map(|weight| weight.cols).max().unwrap_or(0)
+}
+
+/// Bytes of activations that a consumer stages, for weights of so many inputs.
+fn staged(tasks: &[&TaskDef], rows: usize, inputs: usize) -> usize {
+    inputs.div_ceil(PAGE_BYTES / UNIT_BYTES * 16).saturating_mul(staged_page(tasks, rows)).min(MOST_STAGED)
 }
 
 /// Bytes of the inputs of one page: every warp stages its own share of the units, each row padded against bank conflicts.

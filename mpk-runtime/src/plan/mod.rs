@@ -20,7 +20,7 @@ mod tiles;
 use serde::Serialize;
 
 pub use error::PlanError;
-pub(crate) use planner::{check_options, packed};
+pub(crate) use planner::{MOST_BYTES, TENSOR_ALIGN, check_options, packed};
 pub use tiles::{STRIP_ROWS, Tiles, eval, strip_parts, symbols};
 
 use crate::graph::{Graph, OpId, TensorId};
@@ -164,7 +164,7 @@ pub struct Ring {
 /// A region of a worker's shared memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shared {
-    /// What it holds: `ring`, `barriers`, or `task.region` for scratch.
+    /// What it holds: `ring`, `barriers`, `activations` where some are staged, or `task.region` for scratch.
     pub name: String,
     /// Offset in bytes.
     pub offset: usize,

@@ -9,16 +9,17 @@ use super::{
 use crate::graph::{Graph, Node, NodeArg, OpId};
 use crate::shape::{Elem, ElemSpec};
 use crate::step::PAGE_POSITIONS;
-use crate::task::TaskDef;
 
 /// Most bytes that one tensor, weight or state may take: an address on the device has 47 bits, and so sums stay in 64.
-const MOST_BYTES: usize = 1 << 46;
+pub(crate) const MOST_BYTES: usize = 1 << 46;
 /// Alignment of tensors in a buffer, in bytes.
-const TENSOR_ALIGN: usize = 256;
+pub(crate) const TENSOR_ALIGN: usize = 256;
 /// Bounds far above any device or model, so that absurd inputs are errors and not allocations.
 const MOST_WORKERS: usize = 1024;
 const MOST_CONTEXT: usize = 1 << 24;
 const MOST_OPS: usize = 1 << 14;
+/// Ops × ranks × workers: the proof takes some words of memory for each.
+const MOST_SHARES: usize = 1 << 24;
 
 impl Plan {
     /// Plans a decode step of `graph`. The same inputs give the same plan, byte for byte.
@@ -49,7 +50,8 @@ impl Plan {
             graph.ops.iter().zip(&tiles).map(|(node, tiles)| streams(node, tiles, &weights)).collect::<Result<Vec<_>, _>>()?;
         let states = states(&graph, &options, pages)?;
         let bytes = tensor_bytes(&graph, &options)?;
-        let (ring, shared) = layout::lay_out(&tasks(&graph), options.rows, widest(&streams, &weights), options.shared_memory)?;
+        let (ring, shared) =
+            layout::lay_out(&layout::tasks(&graph)?, options.rows, layout::widest(&graph, &weights), options.shared_memory)?;
 
         let readers = readers(&graph);
         let (tensors, buffers) = buffers::place(&graph, &Order::of(&graph, &waits), &bytes, &readers);
@@ -142,6 +144,12 @@ pub(crate) fn check_options(graph: &Graph, options: &Options) -> Result<(), Plan
         if !(least..=most).contains(&value) {
             return Err(PlanError::Option { option, value, least, most, help });
         }
+    }
+    // None of these overflows: all are bounded above, or just below.
+    let shares = graph.ops.len().saturating_mul(graph.ranks * options.workers);
+    if shares > MOST_SHARES {
+        let help = "plan for fewer workers or ranks, or cut the model to some of its layers";
+        return Err(PlanError::Option { option: "ops × ranks × workers", value: shares, least: 1, most: MOST_SHARES, help });
     }
     let whole = |what: String| PlanError::Graph { op: graph.model.clone(), what };
     if graph.ops.is_empty() || graph.ops.len() > MOST_OPS {
@@ -333,22 +341,6 @@ fn tensor_bytes(graph: &Graph, options: &Options) -> Result<Vec<usize>, PlanErro
         .collect()
 }
 
-/// The tasks of the graph, each once, in the order in which they first occur.
-fn tasks(graph: &Graph) -> Vec<&'static TaskDef> {
-    let mut tasks: Vec<&TaskDef> = Vec::new();
-    for node in &graph.ops {
-        if !tasks.iter().any(|task| task.name == node.task.name) {
-            tasks.push(node.task);
-        }
-    }
-    tasks
-}
-
-/// Inputs of the widest weight that is streamed; 0 if none is.
-fn widest(streams: &[Vec<(usize, usize)>], weights: &[Packed]) -> usize {
-    streams.iter().flatten().map(|(_, weight)| weights[*weight].cols).max().unwrap_or(0)
-}
-
 /// A queue with the triggers of one rank.
 fn on_rank(graph: &Graph, counters: &[Counter], queue: &Queue, rank: usize) -> Queue {
     let mut queue = queue.clone();
@@ -421,6 +413,9 @@ mod tests {
         for change in absurd {
             assert!(all(change).to_string().contains("help: "));
         }
+        let mut wide = graph(Size { layers: 64, ..SMALL }, None);
+        wide.ranks = 64;
+        assert!(error(wide, options(1024, 1)).to_string().contains("`ops × ranks × workers` is "));
         assert!(all(|o| o.shared_memory = 30_000).to_string().starts_with("MPK-P0204"));
         assert!(all(|o| o.shared_memory = 5000).to_string().starts_with("MPK-E0132"));
     }

@@ -259,9 +259,9 @@ fn build(size: Size, layers: Option<std::ops::Range<usize>>) -> Result<Graph, Gr
         ]);
         let qkv = m.linear(n, qkv, Shard::Column);
         let rope = Rope { theta: 10_000.0, head_dim: d, scaling: crate::rope::RopeScaling::Default };
-        let named = vec![("head_dim", Input::U32(d as u32)), ("rope", Input::Rope(rope)), ("eps", Input::F32(1e-6))];
+        let named = vec![("head_dim", Input::from(d)), ("rope", Input::Rope(rope)), ("eps", Input::F32(1e-6))];
         let part = m.op(&ATTENTION, Some(qkv), named, Shard::None);
-        let named = vec![("Q", Input::U32((heads * d / ranks) as u32)), ("head_dim", Input::U32(d as u32))];
+        let named = vec![("Q", Input::from(heads * d / ranks)), ("head_dim", Input::from(d))];
         let a = m.op(&MERGE, Some(part), named, Shard::None);
         let o = m.linear(a, w(format!("l{i}.o"), [h, heads * d]), Shard::Row);
         let o = m.op(&ALL_REDUCE, Some(o), vec![], Shard::None);

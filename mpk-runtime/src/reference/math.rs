@@ -4,7 +4,7 @@ use half::bf16;
 
 use super::Weight;
 
-/// `1 / sqrt(mean(x²) + eps)`, the sum in f64 so that its order does not matter.
+/// `1 / sqrt(mean(x²) + eps)`, the sum in f64, so that its rounding does not show in f32.
 pub fn rms_scale(x: &[f32], eps: f32) -> f32 {
     let sum: f64 = x.iter().map(|v| f64::from(*v) * f64::from(*v)).sum();
     1.0 / ((sum / x.len() as f64) as f32 + eps).sqrt()

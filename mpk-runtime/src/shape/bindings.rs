@@ -5,28 +5,34 @@ use super::edge::{Elem, Parts};
 use super::signature::{ElemSpec, Expr, PortKind, Signature};
 use super::text::same;
 
-const SYMBOLS: usize = 16;
-
 /// The values of a task's symbols and element variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Bindings {
-    names: [&'static str; SYMBOLS],
-    parts: [Parts; SYMBOLS],
+    names: [&'static str; Bindings::SYMBOLS],
+    parts: [Parts; Bindings::SYMBOLS],
     len: usize,
-    vars: [&'static str; 4],
-    elems: [Elem; 4],
+    vars: [&'static str; Bindings::VARS],
+    elems: [Elem; Bindings::VARS],
     elem_len: usize,
+    /// Whether something found no room.
+    full: bool,
 }
 
 impl Bindings {
+    /// Symbols that a task may have, with those of the tasks before it in a composite.
+    pub const SYMBOLS: usize = 16;
+    /// Element variables that a task may have.
+    pub const VARS: usize = 4;
+
     /// Nothing bound.
     pub const NEW: Bindings = Bindings {
-        names: [""; SYMBOLS],
-        parts: [Parts::NONE; SYMBOLS],
+        names: [""; Bindings::SYMBOLS],
+        parts: [Parts::NONE; Bindings::SYMBOLS],
         len: 0,
-        vars: [""; 4],
-        elems: [Elem::Bf16; 4],
+        vars: [""; Bindings::VARS],
+        elems: [Elem::Bf16; Bindings::VARS],
         elem_len: 0,
+        full: false,
     };
 
     /// The parts that the symbol `name` is bound to.
@@ -39,6 +45,11 @@ impl Bindings {
             i += 1;
         }
         None
+    }
+
+    /// Whether a symbol or an element variable found no room: then not all are bound.
+    pub const fn is_full(&self) -> bool {
+        self.full
     }
 
     /// Every bound symbol.
@@ -82,11 +93,13 @@ impl Bindings {
     }
 
     pub(super) const fn bind(mut self, name: &'static str, parts: Parts) -> Bindings {
-        if self.len < SYMBOLS {
-            self.names[self.len] = name;
-            self.parts[self.len] = parts;
-            self.len += 1;
+        if self.len == Self::SYMBOLS {
+            self.full = true;
+            return self;
         }
+        self.names[self.len] = name;
+        self.parts[self.len] = parts;
+        self.len += 1;
         self
     }
 
@@ -102,11 +115,13 @@ impl Bindings {
     }
 
     pub(super) const fn bind_elem(mut self, var: &'static str, elem: Elem) -> Bindings {
-        if self.elem_len < self.vars.len() {
-            self.vars[self.elem_len] = var;
-            self.elems[self.elem_len] = elem;
-            self.elem_len += 1;
+        if self.elem_len == Self::VARS {
+            self.full = true;
+            return self;
         }
+        self.vars[self.elem_len] = var;
+        self.elems[self.elem_len] = elem;
+        self.elem_len += 1;
         self
     }
 

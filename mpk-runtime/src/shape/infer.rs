@@ -4,8 +4,8 @@ use super::args::{Arg, Args, Shard, find};
 use super::bindings::Bindings;
 use super::dim::Dim;
 use super::edge::{Edge, Elem, Parts, Place};
-use super::messages::{begin, begin_edge, mismatch, missing, wrong_kind};
-use super::place::{Judged, judge_place, mixed};
+use super::messages::{begin, begin_edge, mismatch, missing, too_many, wrong_kind};
+use super::place::{Judged, judge_place, judge_row, mixed};
 use super::signature::{ElemSpec, PortKind, Signature};
 use super::text::{Text, same};
 use crate::task::OpDef;
@@ -299,6 +299,11 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
         }
         p += 1;
     }
+    if let Shard::Row = args.shard
+        && let Some(error) = judge_row(sig)
+    {
+        done = done.failed(error);
+    }
     done.taken = chained.is_none();
     if sig.collective.is_some() {
         place = Place::Replicated;
@@ -345,6 +350,9 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
             done.len += 1;
         }
         p += 1;
+    }
+    if b.is_full() {
+        done = done.failed(too_many(sig));
     }
     done.bindings = b;
     done

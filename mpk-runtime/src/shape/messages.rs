@@ -1,5 +1,6 @@
 //! The messages of ports that do not match (MPK-E0140).
 
+use super::bindings::Bindings;
 use super::edge::Parts;
 use super::signature::{Port, PortKind, Signature};
 use super::text::Text;
@@ -48,4 +49,15 @@ pub(super) const fn wrong_kind(sig: &Signature, port: &Port, takes: &str) -> Tex
         .str(takes)
         .str(", and is given something else\non the GPU other bytes would stand in its place\nhelp: see the signature of ")
         .str(sig.name)
+}
+
+pub(super) const fn too_many(sig: &Signature) -> Text {
+    Text::new()
+        .str("MPK-E0140: ")
+        .str(sig.name)
+        .str(" has more than ")
+        .int(Bindings::SYMBOLS as i64)
+        .str(" symbols or ")
+        .int(Bindings::VARS as i64)
+        .str(" element variables\non the GPU the last of them would have no value\nhelp: write numbers and element types for some of them, or split the task")
 }

@@ -37,6 +37,23 @@ pub(super) enum Wrong {
     NeedsReplicated,
     NeedsSharded,
     NeedsWhole,
+    AddedPerRank,
+}
+
+/// Why a task can't take `shard = row`, if it can't: it must sum over the inputs of a weight, of which each rank has its share.
+pub(super) const fn judge_row(sig: &Signature) -> Option<Text> {
+    let mut fits = sig.collective.is_some() || !sig.additive.is_empty();
+    let mut p = 0;
+    while p < sig.ports.len() {
+        let port = &sig.ports[p];
+        fits = fits || matches!(port.kind, PortKind::In) && contracts(sig, port);
+        p += 1;
+    }
+    if fits {
+        return None;
+    }
+    let text = Text::new().str("MPK-E0152: ").str(sig.name).str(" takes no `shard = row`: it sums over the inputs of no weight");
+    Some(text.str("\neach rank would give the same value, and the collective add it once per rank\nhelp: leave `shard` and the collective out"))
 }
 
 /// Whether a value placed as `place` may go into `port`.
@@ -77,8 +94,11 @@ pub(super) const fn judge_place<'a>(
             _ => Judged::Wrong(Wrong::NeedsReplicated),
         },
         Shard::Row => match (place, contracts(sig, port)) {
-            (Place::Sharded, true) | (Place::Replicated, false) => Judged::Fine,
+            (Place::Sharded, true) => Judged::Fine,
             (_, true) => Judged::Wrong(Wrong::NeedsSharded),
+            // Feature by feature beside the partial sums; what has none of their features, as a route, is no summand.
+            (Place::Replicated, false) if share_symbol(&port.shape[1], &sig.tiles.axis) => Judged::Wrong(Wrong::AddedPerRank),
+            (Place::Replicated, false) => Judged::Fine,
             (_, false) => Judged::Wrong(Wrong::NeedsReplicated),
         },
         Shard::None => match place {
@@ -134,6 +154,12 @@ impl Wrong {
                 .str(" gives a replicated value, ")
                 .str(sig.name)
                 .str(" with `shard = row` takes a sharded one\neach rank has only its columns of the weight and would read the wrong features\nhelp: shard the op before it with `shard = column`"),
+            Wrong::AddedPerRank => text
+                .str("MPK-E0152: ")
+                .str(from)
+                .str(" gives a replicated value, ")
+                .str(sig.name)
+                .str(" with `shard = row` adds it to a partial one\nwhat every rank has in full would be added once per rank\nhelp: add it after the collective, by an op of its own"),
             Wrong::NeedsWhole => text
                 .str("MPK-E0150: ")
                 .str(from)

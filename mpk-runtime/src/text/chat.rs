@@ -49,6 +49,12 @@ const CONFIG: &str = "tokenizer_config.json";
 /// The longest template or config that is read, in bytes.
 const LONGEST: u64 = 10_000_000;
 
+/// Instructions that a template may take, far above what a long conversation needs: one that loops has an end.
+const MOST_INSTRUCTIONS: u64 = 5_000_000;
+
+/// Spaces that `tojson(indent=…)` may ask for.
+const MOST_INDENT: usize = 64;
+
 impl ChatTemplate {
     /// Reads the template of the folder `dir`.
     pub fn open(dir: &Path) -> Result<Self, TextError> {
@@ -115,6 +121,7 @@ fn token_text(value: &serde_json::Value) -> Option<String> {
 /// Jinja as transformers sets it up for chat templates.
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
+    environment.set_fuel(Some(MOST_INSTRUCTIONS));
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
@@ -135,6 +142,10 @@ fn tojson(value: Value, options: Kwargs) -> Result<Value, minijinja::Error> {
     options.assert_all_used()?;
     if ascii == Some(true) {
         let what = "tojson with ensure_ascii is not supported";
+        return Err(minijinja::Error::new(ErrorKind::InvalidOperation, what));
+    }
+    if let Some(indent) = indent.filter(|indent| *indent > MOST_INDENT) {
+        let what = format!("tojson with an indent of {indent}: {MOST_INDENT} is the most");
         return Err(minijinja::Error::new(ErrorKind::InvalidOperation, what));
     }
     let mut json = Vec::new();

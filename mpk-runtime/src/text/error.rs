@@ -10,8 +10,8 @@ use crate::load::LoadError;
 pub enum TextError {
     /// The folder has no `tokenizer.json`.
     #[error(
-        "no tokenizer.json in {}\n  \
-         = help: put the checkpoint's tokenizer.json there, or give the prompt as token ids instead of text",
+        "no tokenizer.json in {}\n\
+         help: put the checkpoint's tokenizer.json there, or give the prompt as token ids instead of text",
         dir.display()
     )]
     NoTokenizer {
@@ -21,8 +21,8 @@ pub enum TextError {
 
     /// `tokenizer.json` could not be understood.
     #[error(
-        "MPK-L0304: {}: not a tokenizer: {reason}\n  \
-         = help: fetch the file again, or give the prompt as token ids instead of text",
+        "MPK-L0304: {}: not a tokenizer: {reason}\n\
+         help: fetch the file again, or give the prompt as token ids instead of text",
         path.display()
     )]
     Tokenizer {
@@ -38,8 +38,8 @@ pub enum TextError {
 
     /// The tokenizer has no chat template.
     #[error(
-        "no chat template in {}: neither chat_template.jinja nor chat_template of tokenizer_config.json{}\n  \
-         = help: give the prompt as plain text, or use the instruction-tuned checkpoint",
+        "no chat template in {}: neither chat_template.jinja nor chat_template of tokenizer_config.json{}\n\
+         help: give the prompt as plain text, or use the instruction-tuned checkpoint",
         dir.display(), only(names)
     )]
     NoTemplate {
@@ -51,8 +51,8 @@ pub enum TextError {
 
     /// The chat template does not parse, does not render, or refuses the messages.
     #[error(
-        "the chat template of {} failed: {reason}\n  \
-         = help: check the order and roles of the messages; if they are right, give the prompt as plain text",
+        "the chat template of {} failed: {reason}\n\
+         help: check the order and roles of the messages; if they are right, give the prompt as plain text",
         dir.display()
     )]
     Template {
@@ -63,7 +63,7 @@ pub enum TextError {
     },
 
     /// The tokenizer refused a text or ids.
-    #[error("the tokenizer failed: {reason}\n  = help: give the prompt as token ids instead of text")]
+    #[error("the tokenizer failed: {reason}\nhelp: give the prompt as token ids instead of text")]
     Failed {
         /// What the tokenizers library said.
         reason: String,

@@ -106,6 +106,50 @@ fn an_incomplete_character_comes_at_the_end_only() {
     assert_eq!(stream.finish().as_deref(), Some("\u{fffd}"));
 }
 
+#[test]
+fn a_character_that_the_prompt_begins_is_completed() {
+    let (_dir, bytes) = sentence_piece();
+    for (tokenizer, text) in [(Tokenizer::open(&fixture("tiny-qwen3")).unwrap(), "a🦀"), (bytes, "你好🦀")] {
+        let ids = tokenizer.encode(text, false).unwrap();
+        for cut in 1..=3 {
+            let (prompt, rest) = ids.split_at(ids.len() - cut);
+            let mut stream = tokenizer.stream(prompt, true);
+            let given: Vec<String> = rest.iter().filter_map(|id| stream.push(*id)).collect();
+            assert_eq!(given, ["🦀"], "{text} without {cut}");
+            assert_eq!(stream.finish(), None);
+        }
+    }
+}
+
+#[test]
+fn what_never_becomes_a_character_is_not_held_for_ever() {
+    let tokenizer = Tokenizer::open(&fixture("tiny-qwen3")).unwrap();
+    let id = *tokenizer.encode("🦀", false).unwrap().last().unwrap();
+    let mut stream = tokenizer.stream(&[], true);
+    let text: String = (0..1000).filter_map(|_| stream.push(id)).collect();
+    assert_eq!(text, "\u{fffd}".repeat(996));
+    let pieces: Vec<String> = tokenizer.encode("🦀", false).unwrap().iter().filter_map(|id| stream.push(*id)).collect();
+    assert!(pieces.concat().ends_with('🦀'), "{pieces:?}");
+}
+
+#[test]
+fn what_a_tokenizer_cut_or_filled_up_in_training_is_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = fs::read(fixture("tiny-qwen3").join("tokenizer.json")).unwrap();
+    let mut json: serde_json::Value = serde_json::from_slice(&file).unwrap();
+    let plain = Tokenizer::open(&fixture("tiny-qwen3")).unwrap().encode("In the beginning God created", true).unwrap();
+    let truncation = serde_json::json!({ "direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0 });
+    let padding = serde_json::json!({ "strategy": { "Fixed": 64 }, "direction": "Right", "pad_to_multiple_of": null,
+        "pad_id": 0, "pad_type_id": 0, "pad_token": "x" });
+    for (field, value) in [("truncation", truncation), ("padding", padding)] {
+        json[field] = value;
+        fs::write(dir.path().join("tokenizer.json"), json.to_string()).unwrap();
+        let ids = Tokenizer::open(dir.path()).unwrap().encode("In the beginning God created", true).unwrap();
+        assert_eq!(ids, plain, "{field}");
+        json[field] = serde_json::Value::Null;
+    }
+}
+
 /// A tokenizer of the SentencePiece kind: `▁` for a space, bytes as tokens, the first space of a text dropped.
 fn sentence_piece() -> (tempfile::TempDir, Tokenizer) {
     let bytes = "你好🦀".bytes().map(|byte| format!("<0x{byte:02X}>"));
@@ -201,11 +245,21 @@ fn templates_render_as_in_transformers() {
 }
 
 #[test]
+fn a_template_without_end_is_stopped() {
+    let nested =
+        "{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}";
+    let error = render(nested).unwrap_err();
+    assert!(error.contains("ran out of fuel"), "{error}");
+    let error = render("{{ [1] | tojson(indent=9000000000000000000) }}").unwrap_err();
+    assert!(error.contains("indent"), "{error}");
+}
+
+#[test]
 fn a_template_that_fails_says_why() {
     let error = render("{{ raise_exception('roles must alternate') }}").unwrap_err();
     let expected = "the chat template of DIR failed: invalid operation: roles must alternate";
     assert!(error.starts_with(expected), "{error}");
-    assert!(error.contains("\n  = help: check the order and roles of the messages"), "{error}");
+    assert!(error.contains("\nhelp: check the order and roles of the messages"), "{error}");
     let error = render("{% if %}").unwrap_err();
     assert!(error.starts_with("the chat template of DIR failed: syntax error"), "{error}");
 }
@@ -236,7 +290,7 @@ fn a_missing_tokenizer_points_to_ids() {
     let dir = tempfile::tempdir().unwrap();
     let error = Tokenizer::open(dir.path()).unwrap_err().to_string();
     let expected = format!(
-        "no tokenizer.json in {}\n  = help: put the checkpoint's tokenizer.json there, or give the prompt as token \
+        "no tokenizer.json in {}\nhelp: put the checkpoint's tokenizer.json there, or give the prompt as token \
          ids instead of text",
         dir.path().display()
     );

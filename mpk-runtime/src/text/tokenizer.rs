@@ -101,7 +101,11 @@ fn read(text: &str) -> Result<tokenizers::Tokenizer, String> {
         _decoder: Option<serde_json::Value>,
     }
     serde_json::from_str::<Checked>(text).map_err(|error| error.to_string())?;
-    text.parse().map_err(|error: tokenizers::Error| error.to_string())
+    let mut tokenizer: tokenizers::Tokenizer = text.parse().map_err(|error: tokenizers::Error| error.to_string())?;
+    // Left over from training: a prompt is neither cut nor filled up.
+    tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
+    tokenizer.with_padding(None);
+    Ok(tokenizer)
 }
 
 fn failed(error: tokenizers::Error) -> TextError {

@@ -3,7 +3,7 @@
 use super::View;
 use super::violation::{Code, Found};
 use crate::graph::NodeArg;
-use crate::plan::{PageSource, Plan, Shared, check_options, eval, packed, symbols};
+use crate::plan::{MOST_BYTES, PageSource, Plan, Shared, TENSOR_ALIGN, check_options, eval, packed, symbols};
 use crate::step::PAGE_POSITIONS;
 
 /// Checks that the parts of a plan belong together: all later checks index by them.
@@ -106,24 +106,14 @@ fn shared(plan: &Plan, found: &mut Found) {
         }
     }
     // What the executors address must be there, and as large as they take it to be.
-    let mut needs = |name: String, task: Option<&str>, bytes: usize, align: usize| {
-        let there = plan.shared.iter().find(|r| r.name == name && r.task.as_deref() == task);
-        if there.is_none_or(|r| r.bytes < bytes || !r.align.is_multiple_of(align)) {
-            add(format!("no region `{name}` of {bytes} bytes aligned to {align}"));
-        }
+    let regions = match plan.regions() {
+        Ok(regions) => regions,
+        Err(error) => return found.add(Code::P0204, None, None, error.to_string()),
     };
-    needs("ring".to_string(), None, plan.ring.stages.saturating_mul(plan.ring.page_bytes), 1024);
-    // Two barriers of 8 bytes for each stage: full and empty.
-    needs("barriers".to_string(), None, plan.ring.stages.saturating_mul(16), 8);
-    let mut seen: Vec<&str> = Vec::new();
-    for task in plan.graph.ops.iter().map(|node| node.task) {
-        if seen.contains(&task.name) {
-            continue;
-        }
-        seen.push(task.name);
-        for region in task.scratch {
-            let bytes = region.len.saturating_mul(region.elem.size());
-            needs(format!("{}.{}", task.name, region.name), Some(task.name), bytes, region.align.max(1));
+    for need in regions {
+        let there = plan.shared.iter().find(|r| (&r.name, &r.task) == (&need.name, &need.task));
+        if there.is_none_or(|r| r.bytes < need.bytes || !r.align.is_multiple_of(need.align.max(1))) {
+            add(format!("no region `{}` of {} bytes aligned to {}", need.name, need.bytes, need.align));
         }
     }
 }
@@ -135,6 +125,14 @@ fn overlap(a: &Shared, b: &Shared) -> bool {
 fn buffers(view: &View, found: &mut Found) {
     let plan = view.plan;
     for (i, buffer) in plan.buffers.iter().enumerate() {
+        if buffer.bytes > MOST_BYTES || !buffer.bytes.is_multiple_of(TENSOR_ALIGN) || !(1..=plan.ranks).contains(&buffer.sources)
+        {
+            let text = format!(
+                "buffer {i} has {} bytes for each of {} source ranks\non the GPU it could not be had, or its copies would be misaligned\nhelp: a multiple of {TENSOR_ALIGN} bytes up to {MOST_BYTES}, for 1 to {} ranks",
+                buffer.bytes, buffer.sources, plan.ranks
+            );
+            found.add(Code::P0204, None, None, text);
+        }
         if !(1..=2).contains(&buffer.parity) {
             let text = format!(
                 "buffer {i} has {} copies by step parity\non the GPU a step would take an address outside of it\nhelp: 1, or 2 where other ranks write",
@@ -206,7 +204,24 @@ fn states(plan: &Plan, found: &mut Found) {
         );
         found.add(Code::P0204, None, None, text);
     }
+    let mut uses = vec![0; plan.graph.tensors.len()];
+    let args = || plan.graph.ops.iter().flat_map(|node| &node.args);
+    args().for_each(|arg| {
+        if let NodeArg::In(t) | NodeArg::Held(t) = arg {
+            uses[*t] += 1
+        }
+    });
     for (op, node) in plan.graph.ops.iter().enumerate() {
+        for arg in &node.args {
+            let NodeArg::Held(tensor) = arg else { continue };
+            if uses[*tensor] > 1 {
+                let text = format!(
+                    "{} writes its state in every step, and another port reads it\non the GPU both would touch it at once\nhelp: give each op a value of its own that is written once",
+                    plan.ops[op].label
+                );
+                found.add(Code::P0203, Some(op), None, text);
+            }
+        }
         for (port, _) in node.args.iter().enumerate().filter(|(_, arg)| matches!(arg, NodeArg::State | NodeArg::Held(_))) {
             let spec = &node.task.signature.ports[port];
             let held = if let NodeArg::Held(tensor) = &node.args[port] { Some(*tensor) } else { None };

@@ -238,6 +238,10 @@ fn p0204_shared_memory() {
     p0204("ends beyond", |p| p.options.shared_memory = 100_000);
     p0204("ends beyond", |p| p.shared[0].bytes = usize::MAX);
     p0204("no region `ring`", |p| drop(p.shared.remove(0)));
+    p0204("no region `activations`", |p| p.shared.retain(|r| r.name != "activations"));
+    p0204("no region `activations`", |p| p.shared.iter_mut().find(|r| r.name == "activations").unwrap().bytes -= 128);
+    // As large as the barriers of the stages alone.
+    p0204("no region `barriers` of 2048 bytes", |p| p.shared[1].bytes = p.ring.stages * 16);
     p0204("no region `linear_v3.part`", |p| p.shared.retain(|r| r.name != "linear_v3.part"));
     p0204("`attention_partial.scores` and `attention_partial.acc` overlap", |p| {
         let scores = p.shared.iter().find(|r| r.name.ends_with("scores")).unwrap().offset;
@@ -249,6 +253,8 @@ fn p0204_shared_memory() {
 fn p0204_buffers_and_indices() {
     let p0204 = |needle: &str, spoil: fn(&mut Plan)| refused(TWO_RANKS, Code::P0204, needle, spoil);
     p0204("bytes, buffer 0 has 256", |p| p.buffers[0].bytes = 256);
+    p0204("buffer 0 has 18446744073709551615 bytes", |p| p.buffers[0].bytes = usize::MAX);
+    p0204("buffer 0 has 1049000 bytes", |p| p.buffers[0].bytes = 1_049_000);
     p0204("has 3 copies by step parity", |p| p.buffers[0].parity = 3);
     p0204("has room for 1", |p| p.buffers.iter_mut().for_each(|b| b.sources = 1));
     p0204("buffer 9999 of", |p| p.tensors[3] = 9999);

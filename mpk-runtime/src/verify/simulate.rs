@@ -28,6 +28,8 @@ pub(super) fn join(clock: &mut [u32], other: &[u32]) {
 #[derive(Clone, Default)]
 struct Meeting {
     arrived: usize,
+    /// Queues that will still join the clock: it is dropped after the last of them.
+    joins: usize,
     clock: Clock,
     waiting: Vec<usize>,
 }
@@ -67,7 +69,7 @@ pub(super) fn run(view: &View, arrivals: &Arrivals, meets: &[bool], found: &mut 
         view,
         arrivals,
         meets,
-        counters: vec![Meeting::default(); places],
+        counters: counters(view),
         barriers: vec![Meeting::default(); barriers],
         cursors: vec![cursor; queues],
     };
@@ -77,6 +79,23 @@ pub(super) fn run(view: &View, arrivals: &Arrivals, meets: &[bool], found: &mut 
         while run.advance(q, &mut ready, &mut hazards, found) {}
     }
     run.report_deadlock(found);
+}
+
+/// All counters, before anything ran.
+fn counters(view: &View) -> Vec<Meeting> {
+    let plan = view.plan;
+    let mut joins = vec![0; plan.ops.len() * plan.ranks];
+    for (q, queue) in plan.queues.iter().enumerate() {
+        let (rank, _) = plan.place_of(q);
+        queue.tasks.iter().flat_map(|share| &share.waits).for_each(|op| joins[op * plan.ranks + rank] += 1);
+    }
+    let mut all = vec![Meeting::default(); STEPS * joins.len()];
+    for (place, counter) in all.iter_mut().enumerate() {
+        let (step, place) = (place / joins.len(), place % joins.len());
+        let ends = plan.boundary.iter().filter(|op| **op == place / plan.ranks && step + 1 < STEPS).count();
+        counter.joins = joins[place] + ends * view.workers();
+    }
+    all
 }
 
 impl Run<'_> {
@@ -108,7 +127,12 @@ impl Run<'_> {
                 self.counters[place].waiting.push(q);
                 return false;
             }
-            join(&mut self.cursors[q].clock, &self.counters[place].clock);
+            let counter = &mut self.counters[place];
+            join(&mut self.cursors[q].clock, &counter.clock);
+            counter.joins = counter.joins.saturating_sub(1);
+            if counter.joins == 0 {
+                counter.clock = Clock::new();
+            }
             self.cursors[q].waits += 1;
             return true;
         }
@@ -139,7 +163,7 @@ impl Run<'_> {
             let place = self.place(step, trigger.counter, trigger.rank);
             let counter = &mut self.counters[place];
             counter.arrived += 1;
-            if counter.clock.is_empty() {
+            if counter.clock.is_empty() && counter.joins > 0 {
                 counter.clock.clone_from(&self.cursors[q].clock);
             } else {
                 join(&mut counter.clock, &self.cursors[q].clock);
@@ -175,9 +199,10 @@ impl Run<'_> {
         if barrier.arrived < self.view.workers() {
             return false;
         }
-        for waiting in std::mem::take(&mut self.barriers[place].waiting) {
+        let met = std::mem::take(&mut self.barriers[place]);
+        for waiting in met.waiting {
             self.cursors[waiting].met = true;
-            join(&mut self.cursors[waiting].clock, &self.barriers[place].clock);
+            join(&mut self.cursors[waiting].clock, &met.clock);
             if waiting != q {
                 ready.push(waiting);
             }

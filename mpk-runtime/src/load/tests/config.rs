@@ -135,7 +135,7 @@ fn architectures_are_looked_up_among_the_known() {
     let known = [("LlamaForCausalLM", 1), ("Qwen3ForCausalLM", 3)];
     let architecture = |config: &str| with(config, |config| config.architecture(&known));
     assert_eq!(architecture(r#"{"architectures": ["Qwen3ForCausalLM"]}"#).unwrap(), 3);
-    let help = "\n  = help: known are LlamaForCausalLM, Qwen3ForCausalLM; another one needs its own model! description";
+    let help = "\nhelp: known are LlamaForCausalLM, Qwen3ForCausalLM; another one needs its own model! description";
     let error = architecture(r#"{"architectures": ["Other"]}"#).unwrap_err();
     assert_eq!(error, format!("config.json: architectures[0]: architecture Other is not known{help}"));
     let error = architecture("{}").unwrap_err();
