@@ -4,7 +4,9 @@
 //! (`expand`), and is tested as such.
 
 mod cpp;
+mod elem;
 mod errors;
+mod item;
 mod model;
 mod op;
 mod task;
