@@ -55,7 +55,20 @@ fn subject<'a>(task: &Task, role: &'a str) -> Subject<'a> {
         outs: named(|p| p.kind == PortKind::Out),
         others: named(|p| !matches!(p.kind, PortKind::In | PortKind::Out)),
         monotonic: named(|p| p.kind == PortKind::State { monotonic: true }),
-        changing: named(|p| matches!(p.kind, PortKind::In | PortKind::Out | PortKind::State { .. } | PortKind::Rows)),
+        matrices: named(|p| p.kind == PortKind::Weight && p.shape.len() > 1),
+        changing: task.ports.iter().filter_map(|p| Some((p.name.to_string(), access(p)?))).collect(),
+    }
+}
+
+/// How a body gets at a port whose memory other tasks write.
+fn access(port: &Port) -> Option<String> {
+    let name = &port.name;
+    match port.kind {
+        PortKind::In => Some(format!("read through the port: `{name}.at(t, k)` or `{name}.load<N>(t, k)`")),
+        PortKind::State { .. } => Some(format!("read through the port: `{name}.at(…)` or `{name}.load<N>(…)`")),
+        PortKind::Out => Some(format!("write through the port: `{name}.store(t, n, v)`")),
+        PortKind::Rows => Some(format!("read through the port: `{name}[t]`")),
+        PortKind::Weight | PortKind::Param(_) | PortKind::TaskOffset => None,
     }
 }
 
