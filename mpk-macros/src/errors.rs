@@ -33,6 +33,8 @@ macro_rules! codes {
     };
 }
 
+// Only the consumer of a task has a body of the author, so E0104 never comes without an E0111 of the role: it says why the body
+// could not simply be run. E0150, E0152 and E0160 belong to `mpk_runtime::shape` and `mpk_runtime::task`.
 codes! {
     E0101: "the task would end at once and its trigger never come: every worker would wait for ever, silently",
         "give each declared role a body that is not empty, and declare the role of each body";
@@ -40,12 +42,12 @@ codes! {
         "wait for each `In` once, at the top level of the consumer, before its first use: `dep_wait();`";
     E0103: "the task would read what the step before left there, or overwrite what a slow reader still needs: right at step 0, wrong later",
         "move the access after `dep_wait()`; weights, parameters and scratch may be touched before it";
-    E0104: "the role would read or overwrite activations at any time, since only the consumer waits",
+    E0104: "the role would read or overwrite activations at any time, since only the consumer waits and is run",
         "leave activations to the consumer";
     E0110: "half of the tile would not be computed, or a barrier would never fill",
         "a group is 128 threads: more work is more groups, `consumer(groups = 1)` to `consumer(groups = 3)`";
     E0111: "the launch would fail, or registers would spill silently",
-        "the roles are `consumer`, `loader`, `storer` and `controller`, each at most once";
+        "declare `roles(consumer)`: loader, storer and controller are the runtime's, the same for all tasks";
     E0112: "it would wait for warps that run another role, and never return",
         "join the threads of a group with `role_sync()`, all consumer groups with `groups_sync()`";
     E0113: "a task that runs on another SM would compute another tile",
@@ -87,7 +89,7 @@ impl Problem {
         Problem { code: Some(code), what: what.into(), gpu: code.gpu().into(), help: code.help().into() }
     }
 
-    /// An error that the compiler would find too, only later.
+    /// An error without a code: what the compiler would find too, only later, or what the checks can't read.
     pub fn plain(what: impl Into<String>, help: &'static str) -> Problem {
         Problem { code: None, what: what.into(), gpu: "".into(), help: help.into() }
     }
@@ -116,10 +118,14 @@ impl Problem {
 
 impl Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.code {
-            Some(code) => write!(f, "{}: {}\non the GPU: {}\nhelp: {}", code.id(), self.what, self.gpu, self.help),
-            None => write!(f, "{}\nhelp: {}", self.what, self.help),
+        if let Some(code) = self.code {
+            write!(f, "{}: ", code.id())?;
         }
+        f.write_str(&self.what)?;
+        if !self.gpu.is_empty() {
+            write!(f, "\non the GPU: {}", self.gpu)?;
+        }
+        write!(f, "\nhelp: {}", self.help)
     }
 }
 
@@ -156,6 +162,11 @@ impl Errors {
     /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// The messages, in the order they were found.

@@ -4,14 +4,16 @@
 //! (`expand`), and is tested as such.
 
 mod cpp;
+mod elem;
 mod errors;
+mod item;
 mod model;
 mod op;
 mod task;
 
 use proc_macro::TokenStream;
 
-/// Makes a task of a function: its signature are the ports, its block holds CUDA C++ by role and the Rust reference.
+/// Makes a task of a function: its signature are the ports, its block holds the CUDA C++ of the consumer and the Rust reference.
 ///
 /// ```ignore
 /// /// `y = x · Wᵀ`.
@@ -21,6 +23,19 @@ use proc_macro::TokenStream;
 ///     reference! { for n in y.range() { /* Rust over logical rows */ } }
 /// }
 /// ```
+///
+/// | option | what it says |
+/// |---|---|
+/// | `roles(consumer(groups = 2))` | the consumer has 2 groups of 128 threads, 1 to 3; the other roles are the runtime's |
+/// | `tiles = N / 16` | the work is cut into tiles of 16 features; `tiles = T` cuts it by rows |
+/// | `grid` | instead: one instance on each worker; the task has a port of type `TaskOffset` and may call `grid_barrier()` |
+/// | `smem(scratch(part: [f32; 256]), align = 1024)` | regions of shared memory, and what their addresses are multiples of |
+/// | `tokens = 16` | rows that it takes in a step, 16 at most, which is also what it takes without the option |
+/// | `collective = sum`, `= gather` | its `In` is read as all ranks wrote it |
+/// | `additive(x, r)` | `In`s that may be partial together: the output is then partial |
+/// | `inherits(Q, KV)` | symbols that no port binds: the task before it in an `op!` has them |
+/// | `once` | it runs at step 0 only: what it writes is a state that other tasks hold |
+/// | `fuses(a -> b)` | it replaces this chain of ops |
 #[proc_macro_attribute]
 pub fn mpk_task(attribute: TokenStream, item: TokenStream) -> TokenStream {
     task::expand(attribute.into(), item.into()).into()

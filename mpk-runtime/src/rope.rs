@@ -95,30 +95,21 @@ impl Rope {
             .collect()
     }
 
-    /// The table for `positions` positions; the process ends if the system does not give its memory.
-    pub fn table(&self, positions: usize) -> RopeTable {
-        self.fill(positions, Vec::new())
-    }
-
     /// The table for `positions` positions.
     ///
     /// # Errors
     /// The system does not give so many bytes.
-    pub fn try_table(&self, positions: usize) -> Result<RopeTable, NoMemory> {
+    pub fn table(&self, positions: usize) -> Result<RopeTable, NoMemory> {
         let len = positions.saturating_mul(self.head_dim / 2 * 2);
         let mut values = Vec::new();
         values.try_reserve_exact(len).map_err(|_| NoMemory { bytes: len.saturating_mul(size_of::<f32>()) })?;
-        Ok(self.fill(positions, values))
-    }
-
-    fn fill(&self, positions: usize, mut values: Vec<f32>) -> RopeTable {
         let frequencies = self.frequencies();
         for position in 0..positions {
             let angles = || frequencies.iter().map(|f| position as f32 * f);
             values.extend(angles().map(f32::cos));
             values.extend(angles().map(f32::sin));
         }
-        RopeTable { values, half: frequencies.len() }
+        Ok(RopeTable { values, half: frequencies.len() })
     }
 }
 
@@ -157,8 +148,8 @@ mod tests {
     #[test]
     fn a_table_that_can_not_be_had_is_an_error() {
         let rope = Rope { theta: 1e4, head_dim: 64, scaling: RopeScaling::Default };
-        assert_eq!(rope.try_table(usize::MAX).err(), Some(NoMemory { bytes: usize::MAX }));
-        assert_eq!(rope.try_table(3).unwrap().values().len(), 3 * 64);
+        assert_eq!(rope.table(usize::MAX).err(), Some(NoMemory { bytes: usize::MAX }));
+        assert_eq!(rope.table(3).unwrap().values().len(), 3 * 64);
     }
 
     #[test]

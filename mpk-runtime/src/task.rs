@@ -142,6 +142,8 @@ pub struct Body {
     pub file: &'static str,
     /// The line of its first character, from 1.
     pub line: u32,
+    /// The macros that it defines: they end with it.
+    pub defines: &'static [&'static str],
 }
 
 /// The layout of a task's parameter block: the same for the `repr(C)` struct and the C++ struct.

@@ -4,11 +4,14 @@
 // The lints allow `unwrap` in test functions, and not in what they call.
 #![allow(clippy::unwrap_used)]
 
+use std::mem::offset_of;
 use std::sync::Arc;
 
 use mpk_runtime::check::Random;
+use mpk_runtime::cuda::abi;
 use mpk_runtime::cuda::codegen;
 use mpk_runtime::cuda::nvrtc::{self, NvrtcError};
+use mpk_runtime::cuda::tables::{self, Addresses};
 use mpk_runtime::graph::{Builder, Model, ModelConfig};
 use mpk_runtime::host::{Executor, HostError, Tensors};
 use mpk_runtime::plan::{Options, Plan};
@@ -175,6 +178,32 @@ fn what_is_written_once_shares_its_memory_with_nobody() {
     plan.tensors[held] = plan.tensors[other];
     let violations = verify(&plan).unwrap_err();
     assert!(violations.iter().any(|v| v.code == Code::P0203 && v.to_string().contains("written once")), "{violations:?}");
+}
+
+#[test]
+fn what_is_held_belongs_to_every_wait() {
+    let plan = plan::<Counted>();
+    let source = codegen::generate(&plan).unwrap();
+    let zeros = |count: usize| vec![0; count];
+    let at = Addresses {
+        buffers: zeros(plan.buffers.len()),
+        states: zeros(plan.states.len()),
+        weights: zeros(plan.weights.len()),
+        ropes: zeros(plan.graph.ops.len()),
+        ..Addresses::default()
+    };
+    let op = plan.graph.ops.len() - 1;
+    let share = plan.queues[0].tasks.iter().position(|share| share.op == op).unwrap();
+    let packets = tables::queue(&plan, &source, &at, 0).unwrap().packets;
+    let packet = &packets[share * source.packets.bytes..];
+    let half = |at: usize| u16::from_le_bytes([packet[at], packet[at + 1]]);
+    let header = |field: usize| usize::from(half(field));
+    let (waits, count) = (header(offset_of!(abi::Packet, waits)), header(offset_of!(abi::Packet, wait_count)));
+    let ports = (0..count).map(|i| half(waits + i * size_of::<abi::Wait>() + offset_of!(abi::Wait, ports)));
+    // The logits at port 0 by name, the count by any name.
+    let mut ports: Vec<u16> = ports.collect();
+    ports.sort_unstable();
+    assert_eq!(ports, [1, u16::MAX]);
 }
 
 #[test]

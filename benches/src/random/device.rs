@@ -65,7 +65,12 @@ impl Generator {
     /// # Errors
     /// The driver refuses.
     pub fn fill(&self, device: &Device, memory: &Memory<u8>, tensor: &Tensor) -> Result<(), DeviceError> {
-        self.write(device, memory, tensor, Place { first_row: 0, rows: memory.len() / 2 / RUN, cols: RUN, fragments: false, parts: 1, part_rows: RUN })
+        self.write(
+            device,
+            memory,
+            tensor,
+            Place { first_row: 0, rows: memory.len() / 2 / RUN, cols: RUN, fragments: false, parts: 1, part_rows: RUN },
+        )
     }
 
     fn write(&self, device: &Device, memory: &Memory<u8>, tensor: &Tensor, place: Place) -> Result<(), DeviceError> {

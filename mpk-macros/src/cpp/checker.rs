@@ -1,6 +1,7 @@
 //! Judges one body: the same code for inline text and for files.
 
-use super::{Text, flow, lexer, macros, state, structure, words};
+use super::lexer::Fault;
+use super::{Text, flow, lexer, pages, structure, words};
 use crate::errors::{Code, Problem};
 
 /// The body that is judged, and what is known of its task.
@@ -22,8 +23,10 @@ pub struct Subject<'a> {
     pub others: Vec<String>,
     /// Monotonic states.
     pub monotonic: Vec<String>,
-    /// All ports whose memory changes while the kernel runs.
-    pub changing: Vec<String>,
+    /// The weights that have pages, in the order of the signature.
+    pub matrices: Vec<String>,
+    /// All ports whose memory changes while the kernel runs, and how each is to be read.
+    pub changing: Vec<(String, String)>,
 }
 
 /// A problem and where it is; without an offset it is of the body as a whole.
@@ -42,33 +45,48 @@ impl Finding {
 
 /// Everything that is wrong with a body, in the order of its text.
 pub fn check(subject: &Subject<'_>, text: &str) -> Vec<Finding> {
-    let lexed = lexer::lex(text);
-    let mut findings: Vec<Finding> = Vec::new();
-    for (at, what) in &lexed.unfinished {
-        findings.push(Finding::at(*at, Problem::plain(format!("{what} that does not end"), "close it")));
-    }
-    for at in &lexed.includes {
-        let problem = Problem::plain(
-            "a body includes no file: its text would not be checked",
-            "what a body may use is there already; share code of your own as Rust macros do, or in one file",
-        );
-        findings.push(Finding::at(*at, problem));
-    }
-    let tokens = macros::expand(&lexed);
-    if tokens.iter().all(|t| t.is(";") || t.text.is_empty()) {
+    let lexed = super::read(text);
+    let mut findings: Vec<Finding> = lexed.faults.iter().map(|(at, fault)| Finding::at(*at, hides(*fault))).collect();
+    let tokens = &lexed.tokens;
+    if tokens.iter().all(|t| t.text.is_empty() || [";", "{", "}", "return"].iter().any(|text| t.is(text))) {
         findings.push(Finding { at: None, problem: empty(subject) });
         return findings;
     }
-    words::check(&lexed, &subject.changing, &mut findings);
-    state::check(&tokens, &subject.monotonic, &mut findings);
+    words::check(tokens, &subject.changing, &mut findings);
     if subject.partial {
         return findings;
     }
     let ports: Vec<String> = [&subject.ins, &subject.outs, &subject.others].into_iter().flatten().cloned().collect();
-    let events = structure::events(&tokens, &ports);
-    flow::check(subject, &activations(subject, events), &mut findings);
+    let events = structure::events(tokens, &ports, &subject.matrices);
+    flow::check(subject, &events, &mut findings);
+    pages::check(subject, &events, &mut findings);
     findings.sort_by_key(|finding| finding.at);
     findings
+}
+
+/// The problem with what the checks can't see through.
+fn hides(fault: Fault<'_>) -> Problem {
+    const UNSEEN: &str = "what stands there would not be checked: a barrier or a wait could hide in it";
+    let (what, help) = match fault {
+        Fault::Unfinished(what) => return Problem::plain(format!("{what} that does not end"), "close it"),
+        Fault::Directive("undef") => ("`#undef` in a body".into(), "give each macro a name of its own, defined once"),
+        Fault::Directive(name) => (
+            format!("`#{name}` in a body"),
+            "what a body may use is there already, and is included by the kernel; write code of your own into the body itself",
+        ),
+        Fault::Redefined(name) => (format!("a second `#define {name}`"), "give each macro a name of its own, defined once"),
+        Fault::Conditional(name) => (
+            format!("`#define {name}` within an `#if`"),
+            "define the macro once, and choose with `if constexpr` where it is used",
+        ),
+        Fault::Paste(sign) => (format!("`{sign}` in a macro"), "write the word or the string out, or make it a parameter"),
+        Fault::Splice => {
+            ("a `\\` outside of a string, or within a word or a string".into(), "write it in one line, without `\\`")
+        }
+        Fault::Digraph => ("a digraph".into(), "write the bracket or `#` itself; with a blank between two operators"),
+        Fault::Endless => ("macros that stand for too much text".into(), "write a loop, or a lambda"),
+    };
+    Problem::plain(what, help).gpu(UNSEEN)
 }
 
 fn empty(subject: &Subject<'_>) -> Problem {
@@ -78,12 +96,6 @@ fn empty(subject: &Subject<'_>) -> Problem {
     } else {
         "write the body, or leave the role out"
     })
-}
-
-/// Uses of weights, parameters and state are free at any time.
-fn activations<'a>(subject: &Subject<'_>, events: Vec<structure::Event<'a>>) -> Vec<structure::Event<'a>> {
-    let free = |event: &structure::Event<'_>| matches!(event.what, structure::What::Use(port) if subject.others.iter().any(|p| p == port));
-    events.into_iter().filter(|event| !free(event)).collect()
 }
 
 /// The problem with where it is, in words, for a text that spans can't point into.

@@ -1,39 +1,72 @@
-//! Waits, uses and pages in the order of a body: MPK-E0102, E0103, E0104, E0120 and E0133.
+//! Waits and uses in the order of a body: MPK-E0102, E0103, E0104, E0120 and E0121.
 
 use super::checker::{Finding, Subject};
 use super::structure::{Event, What};
 use crate::errors::{Code, Problem, closest};
+
+/// What may be done to a monotonic state.
+const GROWS: [&str; 3] = ["at", "load", "add"];
 
 /// Judges the events of one body.
 pub fn check(subject: &Subject<'_>, events: &[Event<'_>], findings: &mut Vec<Finding>) {
     let waits = waits(subject, events, findings);
     if subject.consumer {
         unwaited(subject, events, &waits, findings);
+        early(subject, events, &waits, findings);
+    } else {
+        foreign(subject, events, findings);
     }
-    early(subject, events, &waits, findings);
-    pages(events, findings);
+    for (i, event) in events.iter().enumerate() {
+        let problem = match &event.what {
+            What::GridBarrier { inside } => grid_barrier(subject, *inside, &events[..i]),
+            What::Use { port, member } if subject.monotonic.iter().any(|name| name == port) => monotonic(port, *member),
+            What::Unbalanced => Some(Problem::plain(
+                "a bracket without its other half",
+                "close every bracket that is opened, in each branch of an `#if`",
+            )),
+            _ => None,
+        };
+        findings.extend(problem.map(|problem| Finding::at(event.at, problem)));
+    }
+}
+
+fn grid_barrier(subject: &Subject<'_>, inside: Option<&str>, before: &[Event<'_>]) -> Option<Problem> {
+    let away = |what: String| {
+        Problem::new(Code::E0120, what)
+            .gpu("workers that do not come by would keep all others in the barrier for ever")
+            .help("move it to where every worker comes by, as a statement of its own")
+    };
+    if let Some(place) = inside {
+        Some(away(format!("`grid_barrier()` stands in {place}")))
+    } else if before.iter().any(|event| event.what == What::Return) {
+        Some(away("`grid_barrier()` stands after a `return`, which may leave before it".into()))
+    } else {
+        (!subject.grid).then(|| Problem::new(Code::E0120, "`grid_barrier()` in a task that is not grid-wide"))
+    }
+}
+
+/// A monotonic state only grows: it is named to be read or added to, and for nothing else.
+fn monotonic(port: &str, member: Option<&str>) -> Option<Problem> {
+    let what = match member {
+        Some(member) if GROWS.contains(&member) => return None,
+        Some(member) => format!("`{member}` of the monotonic state `{port}`, which may only grow"),
+        None => format!("the monotonic state `{port}` under another name, by which it could be set back"),
+    };
+    Some(
+        Problem::new(Code::E0121, what)
+            .help(format!("read it with `{port}.at(…)` or `{port}.load<N>(…)`, add to it with `{port}.add(…)`")),
+    )
+}
+
+/// Activations in a role that does not wait. Each port is reported once.
+fn foreign(subject: &Subject<'_>, events: &[Event<'_>], findings: &mut Vec<Finding>) {
+    let mut seen: Vec<&str> = Vec::new();
     for event in events {
-        match event.what {
-            What::GridBarrier { inside: Some(place) } => {
-                let problem = Problem::new(Code::E0120, format!("`grid_barrier()` stands in {place}"))
-                    .gpu("workers that do not come by would keep all others in the barrier for ever")
-                    .help("move it to where every worker comes by");
-                findings.push(Finding::at(event.at, problem));
-            }
-            What::GridBarrier { .. } if !subject.grid => {
-                findings
-                    .push(Finding::at(event.at, Problem::new(Code::E0120, "`grid_barrier()` in a task that is not grid-wide")));
-            }
-            What::Unbalanced => {
-                findings.push(Finding::at(
-                    event.at,
-                    Problem::plain(
-                        "a bracket without its other half",
-                        "close every bracket that is opened, in each branch of an `#if`",
-                    ),
-                ));
-            }
-            _ => {}
+        let What::Use { port, .. } = event.what else { continue };
+        let activation = subject.ins.iter().chain(&subject.outs).any(|name| name == port);
+        if activation && !seen.contains(&port) {
+            seen.push(port);
+            findings.push(Finding::at(event.at, Problem::new(Code::E0104, format!("`{port}` is touched in `{}`", subject.role))));
         }
     }
 }
@@ -47,45 +80,40 @@ struct Wait<'a> {
 /// The waits, each judged by itself and against those before it.
 fn waits<'a>(subject: &'a Subject<'_>, events: &[Event<'_>], findings: &mut Vec<Finding>) -> Vec<Wait<'a>> {
     let mut waits: Vec<Wait<'a>> = Vec::new();
-    let mut jump = None;
+    let mut returned = false;
     for (i, event) in events.iter().enumerate() {
         let mut said = |problem| findings.push(Finding::at(event.at, problem));
         let (ports, inside) = match &event.what {
-            What::Jump(word) => {
-                jump.get_or_insert(*word);
+            What::Return => {
+                returned = true;
                 continue;
             }
             What::Wait { ports, inside } => (ports, inside),
             _ => continue,
         };
-        let wait = match &ports[..] {
-            [] => Wait { event: i, ports: subject.ins.iter().map(String::as_str).collect() },
-            [port] => match subject.ins.iter().find(|name| *name == port) {
-                Some(name) => Wait { event: i, ports: vec![name] },
-                None => {
-                    said(not_an_in(subject, port));
-                    continue;
-                }
-            },
-            _ => {
-                said(
-                    Problem::new(Code::E0102, "`dep_wait` takes one port, or none")
-                        .help("write `dep_wait();` for all `In`s, or one `dep_wait(x);` for each"),
-                );
-                continue;
+        let mut wait = Wait { event: i, ports: Vec::new() };
+        for port in ports {
+            match subject.ins.iter().find(|name| *name == port) {
+                Some(name) => wait.ports.push(name),
+                None => said(not_an_in(subject, port)),
             }
-        };
-        match (inside, jump) {
-            (Some(place), _) => said(
+        }
+        if ports.is_empty() {
+            wait.ports = subject.ins.iter().map(String::as_str).collect();
+        } else if wait.ports.is_empty() {
+            continue;
+        }
+        match inside {
+            Some(place) => said(
                 Problem::new(Code::E0102, format!("`dep_wait` stands in {place}"))
                     .gpu("it would be waited for never, or more than once: a deadlock, or a read of activations that are not there yet")
                     .help("move it to the top level of the body, as a statement of its own"),
             ),
-            (None, Some(word)) => said(
-                Problem::new(Code::E0102, format!("`dep_wait` stands after a `{word}`, which may leave before it"))
-                    .help(format!("wait first, and put an `if` around the work instead of the `{word}`")),
+            None if returned => said(
+                Problem::new(Code::E0102, "`dep_wait` stands after a `return`, which may leave before it")
+                    .help("wait first, and put an `if` around the work instead of the `return`"),
             ),
-            _ => {}
+            None => {}
         }
         let again: Vec<&str> = wait.ports.iter().copied().filter(|p| waits.iter().any(|w| w.ports.contains(p))).collect();
         if !again.is_empty() || (subject.ins.is_empty() && !waits.is_empty()) {
@@ -137,7 +165,7 @@ fn unwaited(subject: &Subject<'_>, events: &[Event<'_>], waits: &[Wait<'_>], fin
     if missing.is_empty() || misspelt {
         return;
     }
-    let first = events.iter().find(|e| matches!(e.what, What::Use(port) if missing.contains(&port)));
+    let first = events.iter().find(|e| matches!(e.what, What::Use { port, .. } if missing.contains(&port)));
     let help = match missing.as_slice() {
         [one] if !waits.is_empty() => format!("add `dep_wait({one});` at the top level, before its first use"),
         _ => "add `dep_wait();` at the top level, before the first use".to_string(),
@@ -148,72 +176,49 @@ fn unwaited(subject: &Subject<'_>, events: &[Event<'_>], waits: &[Wait<'_>], fin
     findings.push(Finding { at: first.map(|e| e.at), problem });
 }
 
-/// Activations touched before their wait. Each port is reported once.
+/// Activations and counts touched before their wait. Each port is reported once.
 fn early(subject: &Subject<'_>, events: &[Event<'_>], waits: &[Wait<'_>], findings: &mut Vec<Finding>) {
-    let last = waits.iter().map(|w| w.event).max();
+    let is = |names: &[String], port: &str| names.iter().any(|name| name == port);
+    let (first, last) = (waits.first().map(|w| w.event), waits.last().map(|w| w.event));
     let mut seen: Vec<&str> = Vec::new();
     for (i, event) in events.iter().enumerate() {
-        let What::Use(port) = event.what else { continue };
-        let own = waits.iter().find(|w| w.ports.contains(&port)).map(|w| w.event);
-        let is_in = subject.ins.iter().any(|name| name == port);
-        let wait = if is_in { own } else { last };
-        let (too_early, never) = (wait.is_some_and(|wait| i < wait), wait.is_none());
-        // What the consumer never waits for is reported as such, and without an `In` it has nothing to wait for.
-        if seen.contains(&port) || !(too_early || (never && !subject.consumer)) {
+        let What::Use { port, .. } = event.what else { continue };
+        if seen.contains(&port) {
             continue;
         }
-        seen.push(port);
-        findings.push(Finding::at(
-            event.at,
-            if subject.consumer {
-                too_soon(port, is_in, waits.len())
-            } else {
-                Problem::new(Code::E0104, format!("`{port}` is touched in `{}`, which has not waited", subject.role))
-                    .help("leave activations to the consumer, or wait in this body first: `dep_wait();`")
-            },
-        ));
-    }
-}
-
-fn too_soon(port: &str, is_in: bool, waits: usize) -> Problem {
-    let wait = match (is_in, waits) {
-        (_, 1) => "`dep_wait`",
-        (true, _) => "its `dep_wait`",
-        (false, _) => "the last `dep_wait`",
-    };
-    let (verb, gpu) = match is_in {
-        true => ("read", "the task would read what the step before left there: right at step 0, wrong later"),
-        false => ("written", "the task would overwrite what a slow reader still needs: right at step 0, wrong later"),
-    };
-    Problem::new(Code::E0103, format!("`{port}` is {verb} before {wait}")).gpu(gpu)
-}
-
-/// Pages are read by whole loops.
-fn pages(events: &[Event<'_>], findings: &mut Vec<Finding>) {
-    for (i, event) in events.iter().enumerate() {
-        let problem = match event.what {
-            What::Leave(word) => Problem::new(Code::E0133, format!("`{word}` leaves a loop over pages before its end")),
-            What::Pages { port, looped: false } => {
-                Problem::new(Code::E0133, format!("`{port}.pages()` outside of the header of a loop"))
-                    .help(format!("write `for (auto p : {port}.pages()) {{ … }}`"))
-            }
-            What::Jump(word) if events[i..].iter().any(|e| matches!(e.what, What::Pages { .. })) => {
-                // A wait after it is reported as such.
-                if events[i..].iter().any(|e| matches!(e.what, What::Wait { .. }))
-                    || events[..i].last().is_some_and(|e| e.what == What::Leave(word))
-                {
-                    continue;
-                }
-                Problem::new(Code::E0133, format!("`{word}` may leave before the loop over the pages"))
-                    .help(format!("run the loop on every path; put an `if` around the work instead of the `{word}`"))
-            }
-            _ => continue,
+        let problem = if is(&subject.ins, port) {
+            // One that is never waited for is reported as such.
+            let own = waits.iter().find(|w| w.ports.contains(&port)).map(|w| w.event);
+            let wait = if waits.len() == 1 { "`dep_wait`" } else { "its `dep_wait`" };
+            let gpu = "the task would read what the step before left there: right at step 0, wrong later";
+            own.filter(|wait| i < *wait).map(|_| too_soon(port, "read", wait).gpu(gpu))
+        } else if is(&subject.outs, port) {
+            // Without an `In` there may be nothing to wait for: the boundary of the steps orders the writes.
+            let wait = if waits.len() == 1 { "`dep_wait`" } else { "the last `dep_wait`" };
+            let gpu = "the task would overwrite what a slow reader still needs: right at step 0, wrong later";
+            last.filter(|wait| i < *wait).map(|_| too_soon(port, "written", wait).gpu(gpu))
+        } else if is(&subject.monotonic, port) && first.is_none_or(|wait| i < wait) {
+            let gpu = "its first values are written by another task, and may not be there yet at step 0";
+            Some(
+                too_soon(port, "touched", "any `dep_wait`")
+                    .gpu(gpu)
+                    .help("move the access after `dep_wait();`, which a count needs too"),
+            )
+        } else {
+            None
         };
-        findings.push(Finding::at(event.at, problem));
+        if let Some(problem) = problem {
+            seen.push(port);
+            findings.push(Finding::at(event.at, problem));
+        }
     }
+}
+
+fn too_soon(port: &str, verb: &str, wait: &str) -> Problem {
+    Problem::new(Code::E0103, format!("`{port}` is {verb} before {wait}"))
 }
 
 /// `` `a`, `b` ``.
-fn list(names: &[impl AsRef<str>]) -> String {
+pub fn list(names: &[impl AsRef<str>]) -> String {
     names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }

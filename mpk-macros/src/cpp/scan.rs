@@ -1,5 +1,7 @@
 //! Steps over C++ text, character by character.
 
+use super::lexer::Fault;
+
 /// A position in a text.
 #[derive(Clone, Debug)]
 pub struct Scan<'a> {
@@ -54,7 +56,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Steps over blanks, a comment or a continued line, and says whether there was one. Newlines are left.
-    pub fn skip_blank(&mut self, unfinished: &mut Vec<(usize, &'static str)>) -> bool {
+    pub fn skip_blank(&mut self, faults: &mut Vec<(usize, Fault<'a>)>) -> bool {
         let start = self.at;
         self.take_while(|c| c != '\n' && c.is_whitespace());
         let rest = self.rest();
@@ -64,11 +66,12 @@ impl<'a> Scan<'a> {
             match inner.find("*/") {
                 Some(end) => self.at += 2 + end + 2,
                 None => {
-                    unfinished.push((self.at, "a comment"));
+                    faults.push((self.at, Fault::Unfinished("a comment")));
                     self.at = self.text.len();
                 }
             }
         } else if rest.starts_with("\\\n") || rest.starts_with("\\\r\n") {
+            faults.push((self.at, Fault::Splice));
             self.at += rest.find('\n').map_or(0, |end| end + 1);
         }
         self.at > start

@@ -1,5 +1,8 @@
 //! The statements of a body: where it waits, what it touches, and how it leaves.
 
+#[cfg(test)]
+mod tests;
+
 use super::lexer::{Kind, Token};
 
 /// Blocks, brackets and braces within one another; the compiler's own limit is of this order.
@@ -17,23 +20,25 @@ pub struct Event<'a> {
 pub enum What<'a> {
     /// `dep_wait(…)`, and what keeps it from the top level.
     Wait { ports: Vec<&'a str>, inside: Option<&'static str> },
-    /// Names a port.
-    Use(&'a str),
-    /// `return` or `goto`.
-    Jump(&'a str),
-    /// `port.pages()`, and whether a `for (… : …)` runs over it.
-    Pages { port: &'a str, looped: bool },
-    /// `break`, `return` or `goto` out of a loop over pages.
+    /// Names a port, and a member of it.
+    Use { port: &'a str, member: Option<&'a str> },
+    /// `return` out of the body.
+    Return,
+    /// `port.pages()` in a `for (… : …)`, and what keeps the loop from the top level.
+    Pages { port: &'a str, inside: Option<&'static str> },
+    /// `.pages()` of something else, or elsewhere.
+    LoosePages,
+    /// `break` or `return` out of a loop over pages.
     Leave(&'a str),
-    /// `grid_barrier()`, and the branch or lambda it stands in.
+    /// `grid_barrier()`, and what keeps some workers from it.
     GridBarrier { inside: Option<&'static str> },
     /// A bracket without its other half, or far too many of them.
     Unbalanced,
 }
 
-/// Reads all statements; `ports` are the names that count as a use.
-pub fn events<'a>(tokens: &[Token<'a>], ports: &[String]) -> Vec<Event<'a>> {
-    let mut walk = Walk { tokens, ports, next: 0, conditionals: 0, depth: 0, looped: false, events: Vec::new() };
+/// Reads all statements; `ports` are the names that count as a use, `matrices` those of them that have pages.
+pub fn events<'a>(tokens: &[Token<'a>], ports: &[String], matrices: &[String]) -> Vec<Event<'a>> {
+    let mut walk = Walk { tokens, ports, matrices, next: 0, conditionals: 0, depth: 0, looped: false, events: Vec::new() };
     let top = Context::default();
     while let Some(token) = walk.peek() {
         if token.is("}") {
@@ -49,21 +54,29 @@ pub fn events<'a>(tokens: &[Token<'a>], ports: &[String]) -> Vec<Event<'a>> {
 /// Where a statement stands.
 #[derive(Clone, Copy, Default)]
 struct Context {
-    /// A branch, loop or lambda.
+    /// The outermost branch, loop, lambda or expression around.
     inside: Option<&'static str>,
+    /// The same without loops, which all workers run alike.
+    split: Option<&'static str>,
     /// In a loop over pages, however deep.
     pages: bool,
     /// `break` leaves a loop over pages.
     breaks_pages: bool,
     /// In a lambda or a local type: `return` leaves only that.
     function: bool,
-    /// In the brackets of a `for`.
-    header: bool,
+    /// In a local type, whose members have names of their own and no ports.
+    local_type: bool,
+    /// In the brackets of a `for`, which start at this token.
+    header: Option<usize>,
 }
 
 impl Context {
+    fn within(self, place: &'static str) -> Context {
+        Context { inside: self.inside.or(Some(place)), split: self.split.or(Some(place)), ..self }
+    }
+
     fn branch(self) -> Context {
-        Context { inside: self.inside.or(Some("a branch")), ..self }
+        self.within("a branch")
     }
 
     fn switch(self) -> Context {
@@ -74,14 +87,28 @@ impl Context {
         Context { inside: self.inside.or(Some("a loop")), pages: self.pages || over_pages, breaks_pages: over_pages, ..self }
     }
 
-    fn lambda() -> Context {
-        Context { inside: Some("a lambda"), function: true, ..Context::default() }
+    fn lambda(self) -> Context {
+        Context { function: true, local_type: self.local_type, ..Context::default().within("a lambda") }
     }
+
+    fn local_type(self) -> Context {
+        Context { local_type: true, ..self.lambda() }
+    }
+}
+
+/// What an expression has said so far of the next brace in it.
+#[derive(Default)]
+struct Said {
+    /// The list of captures of a lambda.
+    captures: bool,
+    /// `struct` or its like.
+    local_type: bool,
 }
 
 struct Walk<'t, 'a> {
     tokens: &'t [Token<'a>],
     ports: &'t [String],
+    matrices: &'t [String],
     next: usize,
     /// `#if`s that are open.
     conditionals: usize,
@@ -107,6 +134,11 @@ impl<'a> Walk<'_, 'a> {
 
     fn next_is(&mut self, text: &str) -> bool {
         self.peek().is_some_and(|token| token.is(text))
+    }
+
+    /// Whether the token `ahead` of the next one is `text`.
+    fn ahead_is(&self, ahead: usize, text: &str) -> bool {
+        self.tokens.get(self.next + ahead).is_some_and(|token| token.is(text))
     }
 
     /// Steps over `text` if it is next.
@@ -156,36 +188,69 @@ impl<'a> Walk<'_, 'a> {
 
     /// One statement. Always steps over at least one token, but for a `}`, which belongs to the block around.
     fn statement(&mut self, context: Context) {
+        while self.prefix() {}
         let Some(token) = self.peek() else { return };
-        let word = if matches!(token.kind, Kind::Word | Kind::Punct) { token.text } else { "" };
-        match word {
+        match if is_name_or_sign(&token) { token.text } else { "" } {
+            "}" => {}
             "{" => {
                 self.next += 1;
                 self.block(token.at, context);
             }
-            ";" | "else" | "try" => self.next += 1,
-            "if" | "switch" | "catch" | "for" | "while" | "do" => self.deeper(token.at, |walk| walk.control(word, context)),
-            "case" => {
-                while self.peek().is_some_and(|t| !t.is(":") && !t.is(";") && !t.is("{") && !t.is("}")) {
-                    self.next += 1;
-                }
-                self.eat(":");
+            ";" => self.next += 1,
+            "else" => {
+                self.next += 1;
+                self.deeper(token.at, |walk| walk.statement(context.branch()));
             }
-            "return" | "goto" | "break" => {
+            word @ ("if" | "switch" | "catch" | "for" | "while" | "do") => {
+                self.deeper(token.at, |walk| walk.control(word, context));
+            }
+            "return" | "break" => {
                 self.jump(token, context);
                 self.next += 1;
-                self.expression(context);
+                self.expression(context, false);
             }
-            _ => {
-                let after = self.tokens.get(self.next + 1);
-                if token.kind == Kind::Word && after.is_some_and(|t| t.is(":")) {
-                    // A label.
-                    self.next += 2;
-                } else {
-                    self.expression(Context { header: false, ..context });
-                }
+            _ => self.expression(Context { header: None, ..context }, true),
+        }
+    }
+
+    /// Steps over what may stand before a statement: a label, a `case`, an attribute, a pragma.
+    fn prefix(&mut self) -> bool {
+        let Some(token) = self.peek() else { return false };
+        if token.is("try") {
+            self.next += 1;
+        } else if token.is("case") {
+            while self.peek().is_some_and(|t| !t.is(":") && !t.is(";") && !t.is("{") && !t.is("}")) {
+                self.next += 1;
+            }
+            self.eat(":");
+        } else if token.kind == Kind::Word && self.ahead_is(1, ":") {
+            self.next += 2;
+        } else {
+            return self.attribute(token);
+        }
+        true
+    }
+
+    /// Steps over `[[…]]`, `__attribute__((…))` or `_Pragma(…)`, if it is next.
+    fn attribute(&mut self, token: Token<'a>) -> bool {
+        let start = match token.text {
+            "[" if self.ahead_is(1, "[") => self.next,
+            "__attribute__" | "_Pragma" | "__pragma" if self.ahead_is(1, "(") => self.next + 1,
+            _ => return false,
+        };
+        let mut depth = 0usize;
+        for (i, token) in self.tokens.iter().enumerate().skip(start) {
+            if token.is("[") || token.is("(") {
+                depth += 1;
+            } else if token.is("]") || token.is(")") {
+                depth = depth.saturating_sub(1);
+            }
+            if depth == 0 {
+                self.next = i + 1;
+                return true;
             }
         }
+        false
     }
 
     /// A branch or loop, at its first word.
@@ -201,7 +266,7 @@ impl<'a> Walk<'_, 'a> {
                 return;
             }
             "for" => {
-                self.brackets(Context { header: true, ..context });
+                self.brackets(Context { header: Some(self.next + 1), ..context });
                 context.repeated(std::mem::take(&mut self.looped))
             }
             "while" => {
@@ -229,8 +294,8 @@ impl<'a> Walk<'_, 'a> {
         if leaves {
             self.event(token.at, What::Leave(token.text));
         }
-        if token.text != "break" && !context.function {
-            self.event(token.at, What::Jump(token.text));
+        if token.text == "return" && !context.function {
+            self.event(token.at, What::Return);
         }
     }
 
@@ -247,6 +312,7 @@ impl<'a> Walk<'_, 'a> {
     /// Tokens up to `close`.
     fn group(&mut self, open: usize, close: &str, context: Context) {
         self.deeper(open, |walk| {
+            let mut said = Said::default();
             while let Some(token) = walk.peek() {
                 if token.is(close) {
                     walk.next += 1;
@@ -255,23 +321,26 @@ impl<'a> Walk<'_, 'a> {
                 if token.is("}") || token.is(")") || token.is("]") {
                     break;
                 }
-                walk.part(token, context, false);
+                walk.part(token, context, false, &mut said);
             }
             walk.unbalanced(open);
         });
     }
 
-    /// An expression or declaration up to its `;`, which is missing in the header of a loop and at the end of a body.
-    fn expression(&mut self, context: Context) {
+    /// An expression or declaration up to its `;`, which is missing in the header of a loop and at the end of a body. It may be the
+    /// `whole` of a statement.
+    fn expression(&mut self, context: Context, whole: bool) {
         let mut first = true;
+        let mut said = Said::default();
         while let Some(token) = self.peek() {
-            if token.is("}") {
+            // A word before a control word is an attribute by a name that is not known here.
+            if token.is("}") || (!first && is_control(&token)) {
                 return;
             }
             if token.is(")") || token.is("]") {
                 self.unbalanced(token.at);
             }
-            self.part(token, context, first);
+            self.part(token, context, first && whole, &mut said);
             first = false;
             if token.is(";") {
                 return;
@@ -280,47 +349,63 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// One token of an expression, with all that stands in its brackets; `first` if it begins a statement.
-    fn part(&mut self, token: Token<'a>, context: Context, first: bool) {
+    fn part(&mut self, token: Token<'a>, context: Context, first: bool, said: &mut Said) {
+        if self.attribute(token) {
+            return;
+        }
         let before = self.next.checked_sub(1).map(|i| self.tokens[i]);
         self.next += 1;
         if token.is("(") || token.is("[") {
+            said.captures |= token.is("[") && (first || !before.is_some_and(|t| is_operand(&t)));
             let close = if token.is("(") { ")" } else { "]" };
-            self.group(token.at, close, Context { header: false, ..context });
+            self.group(token.at, close, Context { header: None, ..context });
         } else if token.is("{") {
-            // `({ … })` runs in place; every other brace is a lambda, a local type or a list of values.
-            let in_place = before.is_some_and(|t| t.is("("));
-            let inner = if in_place {
-                Context { inside: context.inside.or(Some("an expression")), ..context }
-            } else {
-                Context::lambda()
+            // Every other brace runs in place, as far as can be seen: `({ … })`, or a list of values.
+            let inner = match *said {
+                Said { captures: true, .. } => context.lambda(),
+                Said { local_type: true, .. } => context.local_type(),
+                _ => context.within("an expression"),
             };
+            *said = Said::default();
             self.block(token.at, inner);
         } else if token.kind == Kind::Word {
+            said.local_type |= matches!(token.text, "struct" | "class" | "union" | "enum");
             self.word(token, before, context, first);
         }
     }
 
     fn word(&mut self, token: Token<'a>, before: Option<Token<'a>>, context: Context, first: bool) {
-        if before.is_some_and(|t| t.is(".") || t.is("->")) {
+        let member = before.is_some_and(|t| t.is(".") || t.is("->"));
+        let qualified = before.is_some_and(|t| t.is("::") || t.is("template"));
+        if token.text == "pages" && (member || qualified) {
+            self.event(token.at, What::LoosePages);
+        }
+        if member {
             return;
         }
         let conditional = (self.conditionals > 0).then_some("an `#if`");
-        let inside = context.inside.or(conditional);
         match token.text {
             "dep_wait" => {
                 let ports = self.arguments();
-                let alone = first && self.peek().is_none_or(|t| t.is(";"));
-                self.event(token.at, What::Wait { ports, inside: inside.or((!alone).then_some("an expression")) });
+                let inside = context.inside.or(conditional).or(self.part_of_more(first));
+                self.event(token.at, What::Wait { ports, inside });
             }
             "grid_barrier" => {
-                // All workers run the same loops; a branch or a lambda may be for some of them only.
-                self.event(token.at, What::GridBarrier { inside: inside.filter(|place| *place != "a loop") });
+                self.arguments();
+                let inside = context.split.or(conditional).or(self.part_of_more(first));
+                self.event(token.at, What::GridBarrier { inside });
             }
-            name if self.ports.iter().any(|port| port == name) && before.is_none_or(|t| !t.is("::")) => {
-                self.named(token, before, context)
+            name if self.ports.iter().any(|port| port == name) && !qualified && !context.local_type => {
+                self.named(token, before, context, conditional);
             }
             _ => {}
         }
+    }
+
+    /// Whether a call that has just been read is not a statement of its own.
+    fn part_of_more(&mut self, first: bool) -> Option<&'static str> {
+        let alone = first && self.peek().is_none_or(|t| t.is(";") || t.is("}"));
+        (!alone).then_some("an expression")
     }
 
     /// The words in the brackets after `dep_wait`, which name ports without using them.
@@ -340,96 +425,41 @@ impl<'a> Walk<'_, 'a> {
         words
     }
 
-    fn named(&mut self, token: Token<'a>, before: Option<Token<'a>>, context: Context) {
-        self.event(token.at, What::Use(token.text));
-        let ahead: Vec<_> = self.tokens[self.next..].iter().take(3).collect();
-        if let [dot, name, open] = ahead[..]
-            && dot.is(".")
-            && name.is("pages")
-            && open.is("(")
+    fn named(&mut self, token: Token<'a>, before: Option<Token<'a>>, context: Context, conditional: Option<&'static str>) {
+        let dotted = self.ahead_is(0, ".");
+        let member = self.tokens.get(self.next + 1 + usize::from(self.ahead_is(1, "template")));
+        let member = member.filter(|name| dotted && name.kind == Kind::Word).map(|name| name.text);
+        self.event(token.at, What::Use { port: token.text, member });
+        // The range of a `for`, whole: no part of an expression in it, nor of an ordinary loop.
+        let is_range = |start: usize| !self.tokens[start..self.next].iter().any(|t| t.is(";") || t.is("?"));
+        let ends = dotted && self.ahead_is(1, "pages") && self.ahead_is(2, "(") && self.ahead_is(3, ")") && self.ahead_is(4, ")");
+        if ends
+            && before.is_some_and(|t| t.is(":"))
+            && context.header.is_some_and(is_range)
+            && self.matrices.iter().any(|port| port == token.text)
         {
-            let looped = context.header && before.is_some_and(|t| t.is(":"));
-            self.looped |= looped;
-            self.event(token.at, What::Pages { port: token.text, looped });
+            self.looped = true;
+            self.event(token.at, What::Pages { port: token.text, inside: context.inside.or(conditional) });
+            self.next += 4;
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::lexer::lex;
-    use super::*;
+fn is_name_or_sign(token: &Token<'_>) -> bool {
+    matches!(token.kind, Kind::Word | Kind::Punct)
+}
 
-    fn of(source: &str) -> Vec<String> {
-        let ports = ["x".to_string(), "w".to_string(), "y".to_string()];
-        events(&lex(source).tokens, &ports)
-            .into_iter()
-            .map(|event| match event.what {
-                What::Wait { ports, inside } => format!("wait({}) {}", ports.join(","), inside.unwrap_or("top")),
-                What::Use(port) => port.to_string(),
-                What::Jump(word) => word.to_string(),
-                What::Pages { port, looped } => format!("{port}.pages {looped}"),
-                What::Leave(word) => format!("leave {word}"),
-                What::GridBarrier { inside } => format!("grid {}", inside.unwrap_or("top")),
-                What::Unbalanced => "unbalanced".to_string(),
-            })
-            .collect()
-    }
+/// Whether a statement begins with this word, wherever it stands.
+fn is_control(token: &Token<'_>) -> bool {
+    let words = ["if", "switch", "for", "while", "do", "return", "break", "case", "else"];
+    token.kind == Kind::Word && words.contains(&token.text)
+}
 
-    #[test]
-    fn waits_know_where_they_stand() {
-        assert_eq!(of("{ dep_wait(); } dep_wait(x)"), ["wait() top", "wait(x) top"]);
-        assert_eq!(of("if (a) dep_wait(); else { dep_wait(x); }"), ["wait() a branch", "wait(x) a branch"]);
-        assert_eq!(of("for (;;) { dep_wait(); }"), ["wait() a loop"]);
-        assert_eq!(of("do dep_wait(); while (a); dep_wait();"), ["wait() a loop", "wait() top"]);
-        assert_eq!(of("switch (a) { case 1: dep_wait(); default: dep_wait(); }"), ["wait() a branch", "wait() a branch"]);
-        assert_eq!(of("auto f = [&](int a) -> int { dep_wait(); return 1; }; dep_wait();"), ["wait() a lambda", "wait() top"]);
-        assert_eq!(of("a ? b : dep_wait(); int b = (dep_wait(), 1);"), ["wait() an expression", "wait() an expression"]);
-        assert_eq!(of("#if A\ndep_wait();\n#endif\ndep_wait();"), ["wait() an `#if`", "wait() top"]);
-        assert_eq!(of("mine: dep_wait();"), ["wait() top"]);
-    }
-
-    #[test]
-    fn members_are_no_ports() {
-        assert_eq!(of("float4 v; v.x = p->y + a::w; x.at(0, 1); y.store(x.y);"), ["x", "y", "x"]);
-    }
-
-    #[test]
-    fn pages_are_left_only_at_their_end() {
-        assert_eq!(of("for (auto p : w.pages()) { if (a) break; }"), ["w", "w.pages true", "leave break"]);
-        assert_eq!(
-            of("for (auto p : w.pages()) { for (;;) break; switch (a) { default: break; } continue; }"),
-            ["w", "w.pages true"]
-        );
-        assert_eq!(of("for (auto p : w.pages()) for (;;) goto out;"), ["w", "w.pages true", "leave goto", "goto"]);
-        assert_eq!(of("for (auto p : w.pages()) { auto f = [] { return 1; }; } return;"), ["w", "w.pages true", "return"]);
-        assert_eq!(of("auto it = w.pages().begin(); for (;;) break;"), ["w", "w.pages false"]);
-    }
-
-    #[test]
-    fn any_text_has_statements() {
-        for source in [
-            "",
-            "}",
-            "{",
-            ")",
-            "for",
-            "for (",
-            "if",
-            "if ()",
-            "do",
-            "case",
-            "a[",
-            "f(}",
-            "x.",
-            "dep_wait(",
-            "else else",
-            "return",
-        ] {
-            of(source);
-        }
-        assert_eq!(of("} }"), ["unbalanced"]);
-        assert!(of(&"({".repeat(100_000)).contains(&"unbalanced".to_string()));
-        assert!(of(&"if (a) ".repeat(100_000)).contains(&"unbalanced".to_string()));
+/// Whether `[` after this token is an index.
+fn is_operand(token: &Token<'_>) -> bool {
+    match token.kind {
+        Kind::Word => !matches!(token.text, "return" | "case" | "else" | "do"),
+        Kind::Punct => token.is(")") || token.is("]") || token.is("}"),
+        _ => true,
     }
 }

@@ -229,6 +229,17 @@ impl Weight {
         }
     }
 
+    /// What stands for one another: the two of each `tied`.
+    pub fn ties(&self) -> Vec<(&Weight, &Weight)> {
+        match self {
+            Weight::Module { .. } => Vec::new(),
+            Weight::Stack(members) => members.iter().flat_map(Weight::ties).collect(),
+            Weight::Experts { each: of, .. } | Weight::Rows(of, _) => of.ties(),
+            Weight::Tied(a, b) => [vec![(&**a, &**b)], a.ties(), b.ties()].concat(),
+            Weight::Absorb(a, b) => [a.ties(), b.ties()].concat(),
+        }
+    }
+
     /// The dimensions that stand outside of shapes: counts of experts and rows.
     pub fn counts(&self) -> Vec<&Poly> {
         match self {

@@ -5,10 +5,8 @@ use syn::{Expr, Ident};
 
 use super::ast::{Block, Chain, DimDef, Given, If, Item, Layer, Let, Match, Model, Op, Otherwise, Stmt, Weight};
 use super::cond::{self, Known};
+use crate::elem::Elem;
 use crate::errors::{Code, Errors, Problem, closest};
-
-/// Element types that an argument can name.
-pub const ELEMS: [&str; 4] = ["bf16", "f32", "u32", "u64"];
 
 /// Reports everything that is wrong with `model`.
 pub fn check(model: &Model, errors: &mut Errors) {
@@ -36,23 +34,35 @@ fn dims(dims: &[DimDef], errors: &mut Errors) {
 
 /// What an argument that is no weight means.
 pub enum Plain<'a> {
+    /// Under the name `bias`: when the weight without a name has biases.
+    Bias,
     /// A value named by `let`.
     Value(&'a Ident),
     /// A name of `dims`.
     Dim(&'a Ident),
     /// An element type.
-    Elem(&'a Ident),
+    Elem(Elem),
     /// A Rust expression.
     Rust,
 }
 
-/// Reads an argument in a scope of `values` and `dims`.
-pub fn plain<'a>(expr: &'a Expr, is_value: impl Fn(&Ident) -> bool, is_dim: impl Fn(&Ident) -> bool) -> Plain<'a> {
+/// Reads the argument `expr` of the port `port` of an op, in a scope of values and dims.
+pub fn plain<'a>(
+    op: &Op,
+    port: &Ident,
+    expr: &'a Expr,
+    is_value: impl Fn(&Ident) -> bool,
+    is_dim: impl Fn(&Ident) -> bool,
+) -> Plain<'a> {
     match lone_name(expr) {
-        Some(name) if is_value(name) => Plain::Value(name),
-        Some(name) if is_dim(name) => Plain::Dim(name),
-        Some(name) if ELEMS.iter().any(|e| name == e) => Plain::Elem(name),
-        _ => Plain::Rust,
+        Some(name) if is_value(name) => return Plain::Value(name),
+        Some(name) if is_dim(name) => return Plain::Dim(name),
+        _ => {}
+    }
+    match lone_name(expr).and_then(|name| Elem::named(&name.to_string())) {
+        Some(elem) => Plain::Elem(elem),
+        None if port == "bias" && op.weight.is_some() => Plain::Bias,
+        None => Plain::Rust,
     }
 }
 
@@ -240,10 +250,10 @@ impl<'a> Checker<'a> {
     }
 
     fn if_(&mut self, stmt: &'a If, current: bool) -> bool {
-        if let Expr::Let(cond) = &stmt.cond {
+        if let Some(span) = cond::binds(&stmt.cond) {
             self.errors.syntax(
-                cond.let_token.span,
-                "`if let` is not known here\nhelp: use `match`, or make the condition a method of the config",
+                span,
+                "`let` in a condition is not known here\nhelp: use `match`, or make the condition a method of the config",
             );
         } else {
             cond::check(&stmt.cond, &self.known(Vec::new()), self.errors);
@@ -291,8 +301,7 @@ impl<'a> Checker<'a> {
         for named in &op.named {
             match &named.value {
                 Given::Weight(weight) => self.weight(weight),
-                Given::Expr(expr) if named.name == "bias" => self.bias(op, expr),
-                Given::Expr(expr) => self.argument(expr),
+                Given::Expr(expr) => self.argument(op, &named.name, expr),
             }
         }
     }
@@ -311,9 +320,10 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn argument(&mut self, expr: &Expr) {
+    fn argument(&mut self, op: &Op, port: &Ident, expr: &Expr) {
         let is_value = |name: &Ident| self.values.iter().any(|v| v.name == name);
-        match plain(expr, is_value, |name| self.is_dim(name)) {
+        match plain(op, port, expr, is_value, |name| self.is_dim(name)) {
+            Plain::Bias => return self.bias(op, expr),
             Plain::Value(name) => {
                 self.use_value(name);
                 return;
@@ -358,7 +368,7 @@ impl<'a> Checker<'a> {
         if !op.weight.as_ref().is_some_and(has_bias) {
             self.errors.syntax(
                 op.name.span(),
-                "`bias = <condition>` takes the biases of the weight without a name, and there is none that has them\n\
+                "`bias = <condition>` takes the biases of the weight without a name, and it has none\n\
                  help: name the tensor, `bias = module.bias: [N]`",
             );
         }
@@ -376,6 +386,18 @@ impl<'a> Checker<'a> {
             }
         }
         weight.counts().into_iter().for_each(|count| self.names_of(count));
+        for (a, b) in weight.ties() {
+            let (first, second) = (a.modules(), b.modules());
+            if let (true, Some((_, span, _))) = (first.len() != second.len(), second.first()) {
+                let what = format!(
+                    "`tied` of {} modules and {}\non the GPU the rows of one would stand for those of another\n\
+                     help: stack as many modules on both sides, each where its other half is",
+                    first.len(),
+                    second.len()
+                );
+                self.errors.syntax(*span, what);
+            }
+        }
     }
 
     fn names_of(&mut self, dim: &super::ast::Poly) {

@@ -1,6 +1,6 @@
 //! Conditions depend on the config and the layer only (MPK-E0151): every rank must run the same graph.
 
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 
 use crate::errors::{Code, Errors, Problem};
@@ -27,6 +27,11 @@ impl Known<'_> {
 /// Reports each name in `cond` that is neither config nor layer, or that speaks of ranks.
 pub fn check(cond: &impl ToTokens, known: &Known, errors: &mut Errors) {
     scan(cond.to_token_stream(), known, errors);
+}
+
+/// Where a condition binds names with `let`.
+pub fn binds(cond: &impl ToTokens) -> Option<Span> {
+    idents(cond.to_token_stream()).into_iter().find(|name| name == "let").map(|name| name.span())
 }
 
 /// Reports each name in a pattern that speaks of ranks.
@@ -68,12 +73,22 @@ fn scan(tokens: TokenStream, known: &Known, errors: &mut Errors) {
         let member = at > 0 && is_punct(&trees[at - 1], '.') && !(at > 1 && is_punct(&trees[at - 2], '.'));
         let prefix = trees.get(at + 1).is_some_and(|t| is_punct(t, ':')) && trees.get(at + 2).is_some_and(|t| is_punct(t, ':'));
         let makro = trees.get(at + 1).is_some_and(|t| is_punct(t, '!')) && trees.get(at + 2).is_some_and(is_delimited);
-        let constant = name.to_string().starts_with(char::is_uppercase);
+        let constant = name.to_string().starts_with(char::is_uppercase) && !may_change(&trees, at);
         let allowed = member || prefix || makro || constant || known.has(name) || is_language(name);
         if !allowed || speaks_of_ranks(&name.to_string()) {
             report(name, errors);
         }
     }
+}
+
+/// Whether the constant at `at` is asked or followed: then it may be a `static`, whose value is this process's own.
+fn may_change(trees: &[TokenTree], at: usize) -> bool {
+    let TokenTree::Ident(name) = &trees[at] else { return false };
+    let dotted = trees.get(at + 1).is_some_and(|t| is_punct(t, '.')) && !trees.get(at + 2).is_some_and(|t| is_punct(t, '.'));
+    // `*` with nothing before it to multiply.
+    let is_value = |tree: &TokenTree| !matches!(tree, TokenTree::Punct(_));
+    let followed = at > 0 && is_punct(&trees[at - 1], '*') && !(at > 1 && is_value(&trees[at - 2]));
+    (dotted || followed) && !name.to_string().chars().any(char::is_lowercase)
 }
 
 fn is_punct(tree: &TokenTree, c: char) -> bool {
@@ -113,7 +128,6 @@ fn report(name: &Ident, errors: &mut Errors) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proc_macro2::Span;
 
     fn wrong(cond: &str) -> usize {
         let ident = |name| Ident::new(name, Span::call_site());
@@ -134,6 +148,7 @@ mod tests {
             "cfg.layers[i] == Kind::Sliding",
             "i as u32 == LAST || (E > 0 && n != 2)",
             "!(0..cfg.first).contains(&i)",
+            "Kind::Sliding.is_wide() && (0..LAST).contains(&(i * LAST))",
         ] {
             assert_eq!(wrong(cond), 0, "{cond}");
         }
@@ -141,9 +156,17 @@ mod tests {
 
     #[test]
     fn ranks_and_unknown_names_are_not() {
-        for cond in
-            ["rank == 0", "cfg.tp_rank == 0", "cfg.world_size() > 1", "i == crate::RANK", "is_first(i)", "helpers::leads()"]
-        {
+        for cond in [
+            "ME.load(Relaxed) == 0",
+            "i == *ME",
+            "matches!(SELF.first(i), true)",
+            "rank == 0",
+            "cfg.tp_rank == 0",
+            "cfg.world_size() > 1",
+            "i == crate::RANK",
+            "is_first(i)",
+            "helpers::leads()",
+        ] {
             assert_eq!(wrong(cond), 1, "{cond}");
         }
         assert_eq!(wrong("rank == 0 && matches!(x, Some(_))"), 2);

@@ -6,6 +6,7 @@ use quote::{format_ident, quote, quote_spanned};
 use super::ast::{Block, Chain, If, Item, Layer, Let, Match, Model, Otherwise, Stmt};
 use super::op::Chained;
 use super::poly::dim_const;
+use crate::item;
 
 /// Writes a model that has been checked; `None` if a chain has no value, which the check excludes.
 pub fn expand(model: &Model) -> Option<TokenStream> {
@@ -17,11 +18,13 @@ pub fn expand(model: &Model) -> Option<TokenStream> {
     let at = expand.last.unwrap_or_else(|| model.name.span());
     let finish = quote_spanned!(at=> ::mpk_runtime::shape::check_end(#from, &#edge));
     let items = &expand.items;
+    let cfg = item::cfg(&model.attrs);
     let declared = declare(model);
     let builder = builder();
     let implemented = implement(model, &builder, quote!(#body ::core::result::Result::Ok(#var)));
     Some(quote! {
         #declared
+        #cfg
         const _: () = {
             #items
             const _: () = #finish;
@@ -43,8 +46,8 @@ pub fn stub(model: &Model) -> TokenStream {
             message: "the model did not compile".into(),
         })
     };
-    let implemented = implement(model, &builder, body);
-    quote!(#declared #implemented)
+    let (implemented, cfg) = (implement(model, &builder, body), item::cfg(&model.attrs));
+    quote!(#declared #cfg #implemented)
 }
 
 fn declare(model: &Model) -> TokenStream {
@@ -146,10 +149,23 @@ impl<'a> Expand<'a> {
     fn block(&mut self, block: &'a Block, current: Option<Val>, out: &mut TokenStream) -> Option<Val> {
         let scope = self.values.len();
         let mut current = current;
+        // Whether nothing has taken the value of the last statement yet: the next one must.
+        let mut idle = false;
         for stmt in &block.stmts {
             match stmt {
-                Stmt::Chain(chain) => current = Some(self.chain(chain, current.as_ref(), out)?),
-                Stmt::Let(stmt) => self.let_(stmt, current.as_ref(), out)?,
+                Stmt::Chain(chain) => {
+                    let chained = match &current {
+                        Some(value) if idle && chain.added.is_empty() => Chained::Arrow(value),
+                        value => Chained::Start(value.as_ref()),
+                    };
+                    current = Some(self.chain(chain, chained, out)?);
+                    idle = true;
+                }
+                Stmt::Let(stmt) => {
+                    self.let_(stmt, current.as_ref(), out)?;
+                    // It may have.
+                    idle = false;
+                }
                 Stmt::Layer(layer) => current = Some(self.layer(layer, current.as_ref()?, out)?),
                 Stmt::Extra(names) => {
                     let builder = builder();
@@ -201,7 +217,7 @@ impl<'a> Expand<'a> {
         let values = if stmt.tuple {
             self.outputs(&stmt.chain, stmt.names.len(), current, out)?
         } else {
-            vec![self.chain(&stmt.chain, current, out)?]
+            vec![self.chain(&stmt.chain, Chained::Start(current), out)?]
         };
         for (name, value) in stmt.names.iter().zip(values) {
             self.values.push((name, value));
@@ -210,48 +226,42 @@ impl<'a> Expand<'a> {
     }
 
     /// Writes a chain and gives its value.
-    fn chain(&mut self, chain: &'a Chain, current: Option<&Val>, out: &mut TokenStream) -> Option<Val> {
-        self.steps(chain, &chain.steps, current, out)
+    fn chain(&mut self, chain: &'a Chain, chained: Chained, out: &mut TokenStream) -> Option<Val> {
+        self.steps(chain, &chain.steps, chained, out)
     }
 
     /// Writes a chain with these `steps` of it.
-    fn steps(&mut self, chain: &'a Chain, steps: &'a [Item], current: Option<&Val>, out: &mut TokenStream) -> Option<Val> {
-        let mut value = self.item(&chain.first, current, out)?;
+    fn steps(&mut self, chain: &'a Chain, steps: &'a [Item], chained: Chained, out: &mut TokenStream) -> Option<Val> {
+        let mut value = self.item(&chain.first, chained, out)?;
         for (plus, item) in &chain.added {
-            let other = self.item(item, current, out)?;
+            let other = self.item(item, chained, out)?;
             value = self.add(*plus, &value, &other, out);
         }
         for step in steps {
-            value = self.step(step, &value, out)?;
+            value = self.item(step, Chained::Arrow(&value), out)?;
         }
         Some(value)
     }
 
     /// Writes a chain that ends in an op of `count` outputs and gives them all.
     fn outputs(&mut self, chain: &'a Chain, count: usize, current: Option<&Val>, out: &mut TokenStream) -> Option<Vec<Val>> {
+        let start = Chained::Start(current);
         let (last, before) = match chain.steps.split_last() {
-            Some((last, steps)) => (last, Some(self.steps(chain, steps, current, out)?)),
+            Some((last, steps)) => (last, Some(self.steps(chain, steps, start, out)?)),
             None => (&chain.first, None),
         };
-        let chained = before.as_ref().map_or(Chained::Start(current), Chained::Arrow);
+        let chained = before.as_ref().map_or(start, Chained::Arrow);
         if let Item::Op(op) = last { Some(self.op(op, chained, Some(count), out)) } else { None }
     }
 
-    /// Writes what `->` leads into.
-    fn step(&mut self, item: &'a Item, current: &Val, out: &mut TokenStream) -> Option<Val> {
-        if let Item::Op(op) = item {
-            return self.op(op, Chained::Arrow(current), None, out).into_iter().next();
-        }
-        self.item(item, Some(current), out)
-    }
-
-    fn item(&mut self, item: &'a Item, current: Option<&Val>, out: &mut TokenStream) -> Option<Val> {
+    fn item(&mut self, item: &'a Item, chained: Chained, out: &mut TokenStream) -> Option<Val> {
+        let current = chained.value();
         match item {
             Item::Op(op) => {
                 let value = op.path.get_ident().filter(|_| !op.called).and_then(|name| self.value(name));
                 match value {
                     Some(value) => Some(value.clone()),
-                    None => self.op(op, Chained::Start(current), None, out).into_iter().next(),
+                    None => self.op(op, chained, None, out).into_iter().next(),
                 }
             }
             Item::Residual(keyword, block) => {
@@ -260,7 +270,7 @@ impl<'a> Expand<'a> {
             }
             Item::If(stmt) => self.if_(stmt, current, out),
             Item::Match(stmt) => self.match_(stmt, current, out),
-            Item::Group(chain) => self.chain(chain, current, out),
+            Item::Group(chain) => self.chain(chain, chained, out),
         }
     }
 

@@ -37,6 +37,27 @@ pub(super) enum Chained<'v> {
     Start(Option<&'v Val>),
 }
 
+impl<'v> Chained<'v> {
+    pub(super) fn value(self) -> Option<&'v Val> {
+        match self {
+            Chained::Arrow(value) => Some(value),
+            Chained::Start(value) => value,
+        }
+    }
+}
+
+/// A call of an op, read.
+struct Call<'v> {
+    path: TokenStream,
+    /// Where errors of it point.
+    at: Span,
+    chained: Chained<'v>,
+    args: Args,
+    shard: Shard,
+    /// How many values are taken of it, if it is not the first alone.
+    count: Option<usize>,
+}
+
 impl Expand<'_> {
     /// Writes an op and gives its values: the first, or all `count`.
     pub(super) fn op(&mut self, op: &Op, chained: Chained, count: Option<usize>, out: &mut TokenStream) -> Vec<Val> {
@@ -48,7 +69,8 @@ impl Expand<'_> {
             self.named(op, named, &mut args);
         }
         let path = &op.path;
-        self.call(quote!(#path), op.name.span(), chained, &args, op.shard, count, out)
+        let call = Call { path: quote!(#path), at: op.name.span(), chained, args, shard: op.shard, count };
+        self.call(call, out)
     }
 
     /// `chained + other`, by the op `add` of the author's scope.
@@ -56,21 +78,13 @@ impl Expand<'_> {
         let mut args = Args { symbolic: Vec::new(), numeric: Vec::new() };
         self.given_value("r", other, &mut args);
         let add = Ident::new("add", at);
-        let mut values = self.call(quote!(#add), at, Chained::Arrow(chained), &args, Shard::None, None, out);
+        let call = Call { path: quote!(#add), at, chained: Chained::Arrow(chained), args, shard: Shard::None, count: None };
+        let mut values = self.call(call, out);
         values.pop().unwrap_or_else(|| chained.clone())
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn call(
-        &mut self,
-        path: TokenStream,
-        at: Span,
-        chained: Chained,
-        args: &Args,
-        shard: Shard,
-        count: Option<usize>,
-        out: &mut TokenStream,
-    ) -> Vec<Val> {
+    fn call(&mut self, call: Call, out: &mut TokenStream) -> Vec<Val> {
+        let Call { path, at, chained, args, shard, count } = call;
         self.last = Some(at);
         let n = self.fresh();
         let (def, gives) = (format_ident!("MPK_OP_{n}"), format_ident!("MPK_GIVES_{n}"));
@@ -79,11 +93,7 @@ impl Expand<'_> {
             Shard::Column => quote!(::mpk_runtime::shape::Shard::Column),
             Shard::Row => quote!(::mpk_runtime::shape::Shard::Row),
         };
-        let value = match chained {
-            Chained::Arrow(value) => Some(value),
-            Chained::Start(value) => value,
-        };
-        let (from, edge, var) = match value {
+        let (from, edge, var) = match chained.value() {
             None => (quote!(""), quote!(::core::option::Option::None), quote!(::core::option::Option::None)),
             Some(Val { edge, from, var }) => {
                 (quote!(#from), quote!(::core::option::Option::Some(#edge)), quote!(::core::option::Option::Some(#var)))
@@ -146,27 +156,21 @@ impl Expand<'_> {
             Given::Weight(weight) => return self.weight(&port, weight, args),
             Given::Expr(expr) => expr,
         };
-        if let (true, Some(weight)) = (port == "bias", &op.weight) {
-            let (symbolic, numeric) = self.bias(weight);
-            return args.push_if(Some(quote!(#expr)), &port, symbolic, quote!(::mpk_runtime::graph::Input::Weight(#numeric)));
-        }
-        match plain(expr, |name| self.value(name).is_some(), |name| self.is_dim(name)) {
+        match plain(op, &named.name, expr, |name| self.value(name).is_some(), |name| self.is_dim(name)) {
+            Plain::Bias => {
+                if let Some(weight) = &op.weight {
+                    let (symbolic, numeric) = self.bias(weight);
+                    let numeric = quote!(::mpk_runtime::graph::Input::Weight(#numeric));
+                    args.push_if(Some(quote!(#expr)), &port, symbolic, numeric);
+                }
+            }
             Plain::Value(name) => {
                 if let Some(value) = self.value(name) {
                     self.given_value(&port, value, args);
                 }
             }
-            Plain::Elem(name) => {
-                let elem = Ident::new(
-                    match name.to_string().as_str() {
-                        "bf16" => "Bf16",
-                        "f32" => "F32",
-                        "u32" => "U32",
-                        _ => "U64",
-                    },
-                    name.span(),
-                );
-                let elem = quote!(::mpk_runtime::shape::Elem::#elem);
+            Plain::Elem(elem) => {
+                let elem = elem.value();
                 args.push(&port, quote!(Elem(#elem)), quote!(::mpk_runtime::graph::Input::Elem(#elem)));
             }
             Plain::Dim(name) => {

@@ -172,8 +172,8 @@ fn alike(weight: &Weight) -> Vec<Alike<'_>> {
             inside.chain(pairs).collect()
         }
         Weight::Tied(a, b) => {
-            let pair = first(a).zip(first(b)).map(|(a, b)| Alike { a, b, skip: 0 });
-            alike(a).into_iter().chain(alike(b)).chain(pair).collect()
+            let pairs = a.modules().into_iter().zip(b.modules()).map(|(a, b)| Alike { a, b, skip: 0 });
+            alike(a).into_iter().chain(alike(b)).chain(pairs).collect()
         }
         Weight::Experts { each: of, .. } | Weight::Rows(of, _) => alike(of),
         Weight::Absorb(a, b) => alike(a).into_iter().chain(alike(b)).collect(),

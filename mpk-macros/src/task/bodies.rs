@@ -1,25 +1,32 @@
 //! Reads the block of a task: CUDA C++ by role, and the Rust reference.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
-use syn::{LitStr, Macro, Stmt};
+use syn::{LitStr, Macro, Stmt, Token};
 
 use super::model::{Body, Reference, Role, Source};
 use crate::cpp::{Place, Text};
 use crate::errors::{Errors, closest};
 
+/// What stands in the block of a task.
+#[derive(Default)]
+pub struct Bodies {
+    pub bodies: Vec<Body>,
+    pub reference: Option<Reference>,
+    /// Whether something could not be read: it may be what is missing.
+    pub lost: bool,
+}
+
 /// Reads every body and the reference.
-pub fn read(block: &syn::Block, errors: &mut Errors) -> (Vec<Body>, Option<Reference>) {
-    let (mut bodies, mut reference): (Vec<Body>, _) = (Vec::new(), None);
+pub fn read(block: &syn::Block, errors: &mut Errors) -> Bodies {
+    let Bodies { mut bodies, mut reference, mut lost } = Bodies::default();
     for stmt in &block.stmts {
         let mac = match stmt {
             Stmt::Macro(stmt) => &stmt.mac,
             Stmt::Expr(syn::Expr::Macro(expr), _) => &expr.mac,
             other => {
-                errors.syntax(
-                    other.span(),
-                    "a task is made of `consumer! { … }`, the bodies of other roles, and `reference! { … }`",
-                );
+                errors.syntax(other.span(), "a task is made of `consumer! { … }` and `reference! { … }`");
                 continue;
             }
         };
@@ -33,18 +40,23 @@ pub fn read(block: &syn::Block, errors: &mut Errors) -> (Vec<Body>, Option<Refer
             let names = Role::ALL.iter().map(|role| role.name()).chain(["reference"]);
             let hint = closest(&name.to_string(), names).map_or(String::new(), |near| format!("\nhelp: did you mean `{near}!`?"));
             errors.syntax(name.span(), format!("there is no role `{name}`{hint}"));
+            lost = true;
         } else if bodies.iter().any(|body| body.name == name) {
             errors.syntax(name.span(), format!("there are two bodies for `{name}`"));
         } else {
             bodies.push(body(name, mac, errors));
         }
     }
-    (bodies, reference)
+    Bodies { bodies, reference, lost }
 }
 
 fn body(name: Ident, mac: &Macro, errors: &mut Errors) -> Body {
     let whole = mac.delimiter.span().join();
-    if let Ok(literal) = syn::parse2::<LitStr>(mac.tokens.clone()) {
+    let path = |input: ParseStream| {
+        let literal: LitStr = input.parse()?;
+        input.parse::<Option<Token![,]>>().map(|_| literal)
+    };
+    if let Ok(literal) = path.parse2(mac.tokens.clone()) {
         return file(name, &literal, errors);
     }
     let place = Place::of(name.span());

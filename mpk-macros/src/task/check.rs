@@ -1,25 +1,28 @@
 //! Judges a task: its declaration here, its bodies with the C++ checker.
 
-use super::model::{Elem, ElemSpec, ParamType, Port, PortKind, Role, Source, Task};
-use super::roles;
+use super::model::{ALIGN, ElemSpec, Port, PortKind, Role, Source, TOKENS, Task};
+use super::{names, roles, symbols};
 use crate::cpp::{self, Subject};
+use crate::elem::Elem;
 use crate::errors::{Code, Errors, Problem, closest};
 
 /// Shared memory of a block, less what the ring of pages needs at least.
 const BUDGET: usize = (227 - 64) * 1024;
-/// Rows that a task can take.
-const TOKENS: usize = 16;
-/// Alignment that bulk copies and wgmma need.
+/// Alignment that bulk copies and wgmma need; nothing on the device asks for more.
 const BULK: usize = 1024;
 
-/// Reports all that is wrong with `task`; gives its roles with their groups.
-pub fn task(task: &Task, errors: &mut Errors) -> Vec<(Role, usize)> {
-    let roles = roles::check(task, errors);
-    names(task, errors);
+/// Reports all that is wrong with `task`; gives the groups of its consumer.
+pub fn task(task: &Task, errors: &mut Errors) -> usize {
+    let groups = roles::check(task, errors);
+    names::check(task, errors);
     elements(task, errors);
     if !task.partial {
         additive(task, errors);
-        shape_of_work(task, errors);
+        symbols::check(task, errors);
+        gives(task, errors);
+    }
+    if !task.partial && !task.options.partial {
+        cut(task, errors);
         grid(task, errors);
         once(task, errors);
     }
@@ -41,7 +44,7 @@ pub fn task(task: &Task, errors: &mut Errors) -> Vec<(Role, usize)> {
             }
         }
     }
-    roles
+    groups
 }
 
 fn subject<'a>(task: &Task, role: &'a str) -> Subject<'a> {
@@ -50,39 +53,25 @@ fn subject<'a>(task: &Task, role: &'a str) -> Subject<'a> {
         role,
         partial: task.partial,
         consumer: role == Role::Consumer.name(),
-        grid: task.options.grid.is_some(),
+        grid: task.options.grid.is_some() || task.options.partial,
         ins: named(|p| p.kind == PortKind::In),
         outs: named(|p| p.kind == PortKind::Out),
         others: named(|p| !matches!(p.kind, PortKind::In | PortKind::Out)),
         monotonic: named(|p| p.kind == PortKind::State { monotonic: true }),
-        changing: named(|p| matches!(p.kind, PortKind::In | PortKind::Out | PortKind::State { .. } | PortKind::Rows)),
+        matrices: named(|p| p.kind == PortKind::Weight && p.shape.len() > 1),
+        changing: task.ports.iter().filter_map(|p| Some((p.name.to_string(), access(p)?))).collect(),
     }
 }
 
-/// Names are fields of a C++ struct and locals of a Rust function, each once.
-fn names(task: &Task, errors: &mut Errors) {
-    let regions = task.options.scratch.iter().map(|region| &region.name);
-    let ports: Vec<_> = task.ports.iter().map(|port| &port.name).collect();
-    let symbols = task.symbols();
-    for name in ports.iter().copied().chain(&symbols).chain(regions.clone()) {
-        let text = name.to_string();
-        if text.starts_with("r#") || RESERVED.contains(&text.as_str()) {
-            errors.syntax(name.span(), format!("`{text}` has a meaning in CUDA C++ or in every body\nhelp: choose another name"));
-        }
-    }
-    for symbol in &symbols {
-        if task.port(&symbol.to_string()).is_some_and(|p| p.kind != PortKind::Param(ParamType::U32)) {
-            errors.syntax(
-                symbol.span(),
-                format!("`{symbol}` is a port and a symbol\nhelp: only a `Param<u32>` may stand in shapes"),
-            );
-        }
-    }
-    let regions: Vec<_> = regions.collect();
-    for (i, region) in regions.iter().enumerate() {
-        if ports.contains(region) || symbols.contains(region) || regions[..i].contains(region) {
-            errors.syntax(region.span(), format!("there is something else of the name `{region}`"));
-        }
+/// How a body gets at a port whose memory other tasks write.
+fn access(port: &Port) -> Option<String> {
+    let name = &port.name;
+    match port.kind {
+        PortKind::In => Some(format!("read through the port: `{name}.at(t, k)` or `{name}.load<N>(t, k)`")),
+        PortKind::State { .. } => Some(format!("read through the port: `{name}.at(…)` or `{name}.load<N>(…)`")),
+        PortKind::Out => Some(format!("write through the port: `{name}.store(t, n, v)`")),
+        PortKind::Rows => Some(format!("read through the port: `{name}[t]`")),
+        PortKind::Weight | PortKind::Param(_) | PortKind::TaskOffset => None,
     }
 }
 
@@ -102,17 +91,20 @@ fn additive(task: &Task, errors: &mut Errors) {
 fn elements(task: &Task, errors: &mut Errors) {
     for port in &task.ports {
         if let (PortKind::State { .. }, Some(ElemSpec::Var(var))) = (port.kind, &port.elem) {
-            errors.syntax(var.span(), format!("the element type of a state is one of {}", Elem::NAMES.join(", ")));
+            errors.syntax(var.span(), format!("the element type of a state is one of {}", Elem::names()));
         }
     }
 }
 
-/// Tiles, and what they give.
-fn shape_of_work(task: &Task, errors: &mut Errors) {
+/// How the work is cut.
+fn cut(task: &Task, errors: &mut Errors) {
     if task.options.tiles.is_none() && task.options.grid.is_none() {
         let what = "a task says how it is cut: `tiles = N / 16` for tiles of 16 features, `tiles = T` for rows, or `grid` for one instance on each worker";
         errors.syntax(task.name.span(), what);
     }
+}
+
+fn gives(task: &Task, errors: &mut Errors) {
     if !task.ports.iter().any(|port| port.kind == PortKind::Out) {
         errors.syntax(task.name.span(), "a task gives something: it has an `Out` port");
     }
@@ -137,6 +129,10 @@ fn shared_memory(task: &Task, errors: &mut Errors) {
         Some((align, span)) if !align.is_power_of_two() => {
             errors.report(span, Problem::new(Code::E0131, format!("an alignment of {align} is no power of two")));
         }
+        Some((align, span)) if align > BULK => {
+            let what = format!("an alignment of {align}: {BULK} is the largest");
+            errors.report(span, Problem::new(Code::E0131, what).help(format!("write `align = {BULK}`")));
+        }
         Some((align, span)) if align < BULK && (bulk || pages) => {
             let what = format!("an alignment of {align} in a task that reads pages, or by bulk copies or wgmma");
             errors.report(span, Problem::new(Code::E0131, what).help(format!("write `align = {BULK}`")));
@@ -150,8 +146,10 @@ fn shared_memory(task: &Task, errors: &mut Errors) {
         }
         _ => {}
     }
+    let align = task.options.align.map_or(ALIGN, |(align, _)| align.clamp(1, BULK));
     let mut total = 0usize;
     for region in &task.options.scratch {
+        total = total.div_ceil(align) * align;
         total = total.saturating_add(region.len.saturating_mul(region.elem.size()));
         if total > BUDGET {
             let what = format!("scratch regions of {total} bytes up to `{}`, the budget is {BUDGET}", region.name);
@@ -197,6 +195,7 @@ fn once(task: &Task, errors: &mut Errors) {
 
 fn reference(task: &Task, errors: &mut Errors) {
     match &task.reference {
+        None if task.lost => {}
         None => {
             let what =
                 format!("`{}` has no reference, by which it is tested\nhelp: add `reference! {{ /* Rust */ }}`", task.name);
@@ -208,76 +207,3 @@ fn reference(task: &Task, errors: &mut Errors) {
         _ => {}
     }
 }
-
-/// Words that can't be fields of a struct in C++, and names that every body has.
-const RESERVED: [&str; 69] = [
-    "alignas",
-    "alignof",
-    "and",
-    "asm",
-    "auto",
-    "bool",
-    "case",
-    "catch",
-    "char",
-    "class",
-    "compl",
-    "concept",
-    "constexpr",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "explicit",
-    "export",
-    "float",
-    "friend",
-    "goto",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "nullptr",
-    "operator",
-    "or",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "requires",
-    "short",
-    "signed",
-    "sizeof",
-    "switch",
-    "template",
-    "this",
-    "thread_local",
-    "throw",
-    "typedef",
-    "typeid",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "void",
-    "volatile",
-    "wchar_t",
-    "xor",
-    "task",
-    "Block",
-    "lane",
-    "dep_wait",
-    "role_thread",
-    "role_warp",
-    "role_sync",
-    "groups_sync",
-    "grid_barrier",
-    "pad0",
-    "pad1",
-    "pad2",
-];

@@ -1,36 +1,31 @@
 //! Writes a task: the unit struct, its `Op` and `Task`, the proof of its parameter block, its reference.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::block::Block;
-use super::model::{Body, Collective, ElemSpec, ParamType, Port, PortKind, Role, Source, Task};
+use super::model::{ALIGN, Body, Collective, ElemSpec, ParamType, Port, PortKind, Source, TOKENS, Task};
 use super::reference;
-
-/// Rows a task takes if it does not say.
-const TOKENS: usize = 16;
-/// Alignment of a scratch region if it does not say.
-const ALIGN: usize = 16;
+use crate::cpp;
+use crate::elem::Elem;
+use crate::item::{self, Head};
 
 /// The expansion of a task without errors.
-pub fn task(task: &Task, roles: &[(Role, usize)]) -> TokenStream {
+pub fn task(task: &Task, groups: usize) -> TokenStream {
     let name = task.name.to_string();
     let block = Block::of(task);
     let signature = signature(task);
-    let roles = roles.iter().map(|(role, groups)| {
-        let (kind, groups) = (role_kind(*role), *groups as u32);
-        quote!(::mpk_runtime::task::Role { kind: #kind, groups: #groups })
-    });
+    let groups = groups as u32;
     let align = task.options.align.map_or(ALIGN, |(align, _)| align);
     let scratch = task.options.scratch.iter().map(|region| {
         let (name, len) = (region.name.to_string(), region.len);
-        let elem = format_ident!("{}", region.elem.variant());
-        quote!(::mpk_runtime::task::Region { name: #name, elem: ::mpk_runtime::shape::Elem::#elem, len: #len, align: #align })
+        let elem = region.elem.value();
+        quote!(::mpk_runtime::task::Region { name: #name, elem: #elem, len: #len, align: #align })
     });
     let tokens = task.options.tokens.map_or(TOKENS, |(tokens, _)| tokens);
     let (grid, once) = (task.options.grid.is_some(), task.options.once.is_some());
     let fuses = &task.options.fuses;
-    let bodies = task.bodies.iter().filter_map(body);
+    let bodies = task.consumer().map(body);
     let streams = task.streams();
     let phases = task.reference.as_ref().map_or(1, |r| r.phases.len());
     let (file, block_value, reference) = (&task.file, block.value(), reference::function(task));
@@ -38,7 +33,7 @@ pub fn task(task: &Task, roles: &[(Role, usize)]) -> TokenStream {
     let def = quote!(::mpk_runtime::task::TaskDef {
         name: #name,
         signature: #signature,
-        roles: &[#(#roles),*],
+        roles: &[::mpk_runtime::task::Role { kind: ::mpk_runtime::task::RoleKind::Consumer, groups: #groups }],
         scratch: &[#(#scratch),*],
         tokens: #tokens,
         grid: #grid,
@@ -46,21 +41,25 @@ pub fn task(task: &Task, roles: &[(Role, usize)]) -> TokenStream {
         // Through the type, so that the compiler checks that each is an op.
         fuses: &[#(<#fuses as ::mpk_runtime::task::Op>::DEF),*],
         block: #block_value,
-        bodies: &[#(#bodies),*],
+        bodies: &[#bodies],
         streams: &[#(#streams),*],
         reference: #reference,
         phases: #phases,
         file: #file,
     });
-    let item = item(task, &def);
-    quote!(#item #proof)
+    let (item, cfg) = (item(task, &def), item::cfg(&task.attributes));
+    quote!(#item #cfg #proof)
 }
 
 /// The expansion of a task with errors: paths to it resolve, it fits everywhere, and nothing of its author is compiled, so
 /// that no second error follows.
 pub fn broken(task: &Task) -> TokenStream {
-    let (name, file) = (task.name.to_string(), &task.file);
-    let def = quote!(::mpk_runtime::task::TaskDef {
+    item(task, &broken_def(&task.name.to_string(), &task.file))
+}
+
+/// A `TaskDef` that fits everywhere.
+pub fn broken_def(name: &str, file: &str) -> TokenStream {
+    quote!(::mpk_runtime::task::TaskDef {
         name: #name,
         signature: ::mpk_runtime::shape::Signature {
             name: #name,
@@ -85,34 +84,20 @@ pub fn broken(task: &Task) -> TokenStream {
         reference: |_| {},
         phases: 1,
         file: #file,
-    });
-    item(task, &def)
+    })
 }
 
 fn item(task: &Task, def: &TokenStream) -> TokenStream {
     let Task { attributes, visibility, name, .. } = task;
-    let text = name.to_string();
-    let docs = if attributes.iter().any(|a| a.path().is_ident("doc")) {
-        None
-    } else {
-        let text = format!("The task `{name}`.");
-        Some(quote!(#[doc = #text]))
-    };
-    // Braces, since a unit struct would also be a pattern: `let add = …` in the same module would not bind.
+    let op =
+        item::op(Head { attributes, visibility, name, kind: "task" }, &quote!(&[&<#name as ::mpk_runtime::task::Task>::TASK]));
+    let cfg = item::cfg(attributes);
     quote! {
-        #docs
-        #(#attributes)*
-        #[allow(non_camel_case_types)]
-        #[derive(Clone, Copy, Debug)]
-        #visibility struct #name {}
+        #op
 
+        #cfg
         impl ::mpk_runtime::task::Task for #name {
             const TASK: ::mpk_runtime::task::TaskDef = #def;
-        }
-
-        impl ::mpk_runtime::task::Op for #name {
-            const DEF: ::mpk_runtime::task::OpDef =
-                ::mpk_runtime::task::OpDef { name: #text, stages: &[&<#name as ::mpk_runtime::task::Task>::TASK] };
         }
     }
 }
@@ -162,9 +147,8 @@ fn port(port: &Port) -> TokenStream {
         }
         spec => {
             // Ports that are no arrays have no elements; any type will do.
-            let elem = if let Some(ElemSpec::Is(elem)) = spec { elem.variant() } else { "U32" };
-            let elem = format_ident!("{elem}");
-            quote!(Is(::mpk_runtime::shape::Elem::#elem))
+            let elem = if let Some(ElemSpec::Is(elem)) = spec { *elem } else { Elem::U32 }.value();
+            quote!(Is(#elem))
         }
     };
     quote!(::mpk_runtime::shape::Port {
@@ -176,13 +160,8 @@ fn port(port: &Port) -> TokenStream {
     })
 }
 
-fn role_kind(role: Role) -> TokenStream {
-    let variant = format_ident!("{}", role.variant());
-    quote!(::mpk_runtime::task::RoleKind::#variant)
-}
-
-fn body(body: &Body) -> Option<TokenStream> {
-    let role = role_kind(body.role()?);
+/// The body of the consumer.
+fn body(body: &Body) -> TokenStream {
     let (file, line) = (&body.text.file, body.text.line as u32);
     let text = &body.text.text;
     let text = match &body.source {
@@ -194,5 +173,12 @@ fn body(body: &Body) -> Option<TokenStream> {
         }
         Source::Unread(literal) => quote!(::core::include_str!(#literal)),
     };
-    Some(quote!(::mpk_runtime::task::Body { role: #role, text: #text, file: #file, line: #line }))
+    let defines = cpp::defines(&body.text.text);
+    quote!(::mpk_runtime::task::Body {
+        role: ::mpk_runtime::task::RoleKind::Consumer,
+        text: #text,
+        file: #file,
+        line: #line,
+        defines: &[#(#defines),*],
+    })
 }

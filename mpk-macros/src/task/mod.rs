@@ -5,17 +5,20 @@ mod bodies;
 mod check;
 mod expand;
 mod model;
+mod names;
 mod options;
 mod parse;
 mod ports;
 mod reference;
 mod roles;
 mod shape;
+mod symbols;
 #[cfg(test)]
 mod tests;
 
 use proc_macro2::TokenStream;
 
+pub use self::expand::broken_def;
 pub use self::options::chain;
 
 use crate::errors::Errors;
@@ -27,9 +30,9 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
         let errors = errors.into_compile_errors();
         return quote::quote!(#errors #item);
     };
-    let roles = check::task(&task, &mut errors);
+    let groups = check::task(&task, &mut errors);
     if errors.is_empty() {
-        return expand::task(&task, &roles);
+        return expand::task(&task, groups);
     }
     let stub = expand::broken(&task);
     let errors = errors.into_compile_errors();

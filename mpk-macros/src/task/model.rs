@@ -6,6 +6,12 @@ use proc_macro2::{Ident, Span, TokenStream};
 
 use super::shape::Shape;
 use crate::cpp::{self, Text};
+use crate::elem::Elem;
+
+/// Rows that a task can take, and takes if it does not say.
+pub const TOKENS: usize = 16;
+/// Alignment of a scratch region if it does not say.
+pub const ALIGN: usize = 16;
 
 /// A task.
 #[derive(Debug)]
@@ -15,8 +21,10 @@ pub struct Task {
     pub name: Ident,
     pub options: Options,
     pub ports: Vec<Port>,
-    /// Whether an option or a port could not be read; what depends on them is then not judged.
+    /// Whether a port could not be read; what depends on the ports is then not judged.
     pub partial: bool,
+    /// Whether a body or the reference could not be read.
+    pub lost: bool,
     pub bodies: Vec<Body>,
     pub reference: Option<Reference>,
     /// The file of the declaration, as `crate/relative/path`.
@@ -26,6 +34,8 @@ pub struct Task {
 /// What stands in `#[mpk_task(…)]`.
 #[derive(Debug, Default)]
 pub struct Options {
+    /// Whether an option could not be read; what depends on it is then not judged.
+    pub partial: bool,
     pub roles: Vec<RoleOption>,
     pub scratch: Vec<Scratch>,
     pub align: Option<(usize, Span)>,
@@ -33,6 +43,8 @@ pub struct Options {
     pub tokens: Option<(usize, Span)>,
     pub collective: Option<Collective>,
     pub additive: Vec<Ident>,
+    /// Symbols that the task before it in a composite has.
+    pub inherits: Vec<Ident>,
     pub grid: Option<Span>,
     pub once: Option<Span>,
     pub fuses: Vec<syn::Path>,
@@ -83,57 +95,9 @@ impl Role {
         }
     }
 
-    /// The variant of `task::RoleKind`.
-    pub const fn variant(self) -> &'static str {
-        match self {
-            Role::Consumer => "Consumer",
-            Role::Loader => "Loader",
-            Role::Storer => "Storer",
-            Role::Controller => "Controller",
-        }
-    }
-
     /// The role of this name.
     pub fn named(name: &str) -> Option<Role> {
         Role::ALL.into_iter().find(|role| role.name() == name)
-    }
-}
-
-/// An element type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Elem {
-    Bf16,
-    F32,
-    U32,
-    U64,
-}
-
-impl Elem {
-    pub const NAMES: [&str; 4] = ["bf16", "f32", "u32", "u64"];
-
-    /// The type of this name.
-    pub fn named(name: &str) -> Option<Elem> {
-        let elems = [Elem::Bf16, Elem::F32, Elem::U32, Elem::U64];
-        Elem::NAMES.iter().position(|n| *n == name).map(|i| elems[i])
-    }
-
-    /// The variant of `shape::Elem`.
-    pub const fn variant(self) -> &'static str {
-        match self {
-            Elem::Bf16 => "Bf16",
-            Elem::F32 => "F32",
-            Elem::U32 => "U32",
-            Elem::U64 => "U64",
-        }
-    }
-
-    /// Size in bytes.
-    pub const fn size(self) -> usize {
-        match self {
-            Elem::Bf16 => 2,
-            Elem::F32 | Elem::U32 => 4,
-            Elem::U64 => 8,
-        }
     }
 }
 
@@ -212,8 +176,13 @@ pub struct Reference {
 impl Task {
     /// The symbols of all shapes and of the tiles, in the order of reading.
     pub fn symbols(&self) -> Vec<Ident> {
+        self.symbols_but(|_| false)
+    }
+
+    /// The same without those that stand only in ports that are `left_out`.
+    pub fn symbols_but(&self, left_out: impl Fn(&Port) -> bool) -> Vec<Ident> {
         let mut list = Vec::new();
-        for shape in self.ports.iter().flat_map(|port| &port.shape) {
+        for shape in self.ports.iter().filter(|port| !left_out(port)).flat_map(|port| &port.shape) {
             shape.symbols(&mut list);
         }
         if let Some((axis, width)) = &self.options.tiles {

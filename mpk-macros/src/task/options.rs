@@ -7,16 +7,18 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Meta, Token};
 
-use super::model::{Collective, Elem, Options, RoleOption, Scratch};
+use super::model::{Collective, Options, RoleOption, Scratch};
 use super::shape::{Shape, constant};
+use crate::elem::Elem;
 use crate::errors::{Errors, closest};
 
-const NAMES: [&str; 9] = ["roles", "smem", "tiles", "tokens", "collective", "additive", "grid", "once", "fuses"];
+const NAMES: [&str; 10] = ["roles", "smem", "tiles", "tokens", "collective", "additive", "inherits", "grid", "once", "fuses"];
 
 type Metas = Punctuated<Meta, Token![,]>;
 
 /// Reads all options; those that can't be read are reported and left out.
 pub fn read(tokens: TokenStream, errors: &mut Errors) -> Options {
+    let before = errors.len();
     let mut options = Options::default();
     let mut seen: Vec<String> = Vec::new();
     for meta in list(tokens, errors) {
@@ -30,6 +32,7 @@ pub fn read(tokens: TokenStream, errors: &mut Errors) -> Options {
         }
         seen.push(name);
     }
+    options.partial = errors.len() > before;
     options
 }
 
@@ -50,10 +53,8 @@ fn option(name: &str, meta: &Meta, options: &mut Options, errors: &mut Errors) -
                 _ => return Err(syn::Error::new(value.span(), "a collective is `sum` or `gather`")),
             };
         }
-        "additive" => {
-            let ports = Punctuated::<Ident, Token![,]>::parse_terminated.parse2(meta.require_list()?.tokens.clone())?;
-            options.additive = ports.into_iter().collect();
-        }
+        "additive" => options.additive = idents(meta)?,
+        "inherits" => options.inherits = idents(meta)?,
         "grid" => {
             meta.require_path_only()?;
             options.grid = Some(meta.span());
@@ -66,6 +67,12 @@ fn option(name: &str, meta: &Meta, options: &mut Options, errors: &mut Errors) -
         _ => return Err(unknown("option", name, meta, &NAMES)),
     }
     Ok(())
+}
+
+/// `name(a, b)`.
+fn idents(meta: &Meta) -> syn::Result<Vec<Ident>> {
+    let list = Punctuated::<Ident, Token![,]>::parse_terminated.parse2(meta.require_list()?.tokens.clone())?;
+    Ok(list.into_iter().collect())
 }
 
 /// `a -> b -> c`.
@@ -104,8 +111,14 @@ fn roles(tokens: TokenStream, errors: &mut Errors) -> Vec<RoleOption> {
 }
 
 fn smem(tokens: TokenStream, options: &mut Options, errors: &mut Errors) {
+    let mut seen: Vec<String> = Vec::new();
     for meta in list(tokens, errors) {
         let name = meta.path().to_token_stream().to_string();
+        if seen.contains(&name) {
+            errors.syntax(meta.span(), format!("`{name}` is given twice"));
+            continue;
+        }
+        seen.push(name.clone());
         let result = match name.as_str() {
             "scratch" => meta.require_list().and_then(|list| regions(list.tokens.clone())).map(|r| options.scratch.extend(r)),
             "align" => {
@@ -124,8 +137,8 @@ fn regions(tokens: TokenStream) -> syn::Result<Vec<Scratch>> {
         input.parse::<Token![:]>()?;
         let array: syn::TypeArray = input.parse()?;
         let elem = array.elem.to_token_stream().to_string();
-        let elem = Elem::named(&elem)
-            .ok_or_else(|| syn::Error::new(array.elem.span(), format!("a region is of {}", Elem::NAMES.join(", "))))?;
+        let elem =
+            Elem::named(&elem).ok_or_else(|| syn::Error::new(array.elem.span(), format!("a region is of {}", Elem::names())))?;
         Ok(Scratch { name, elem, len: constant(&array.len)? })
     };
     let parse = |input: ParseStream| Punctuated::<Scratch, Token![,]>::parse_terminated_with(input, region);

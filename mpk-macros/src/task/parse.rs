@@ -29,9 +29,10 @@ pub fn read(attribute: TokenStream, item: TokenStream, errors: &mut Errors) -> O
         errors.syntax(span, "a task is a plain `fn`");
     }
     let options = options::read(attribute, errors);
+    let before = errors.len();
     let ports = ports::read(signature, errors);
-    let partial = !errors.is_empty();
-    let (bodies, reference) = bodies::read(&function.block, errors);
+    let partial = errors.len() > before;
+    let bodies::Bodies { bodies, reference, lost } = bodies::read(&function.block, errors);
     Some(Task {
         name: signature.ident.clone(),
         file: Place::of(signature.ident.span()).file,
@@ -42,5 +43,6 @@ pub fn read(attribute: TokenStream, item: TokenStream, errors: &mut Errors) -> O
         partial,
         bodies,
         reference,
+        lost,
     })
 }

@@ -5,8 +5,9 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{FnArg, GenericArgument, Pat, PathArguments, Type};
 
-use super::model::{Elem, ElemSpec, ParamType, Port, PortKind};
+use super::model::{ElemSpec, ParamType, Port, PortKind};
 use super::shape::Shape;
+use crate::elem::Elem;
 use crate::errors::{Errors, closest};
 
 const KINDS: [&str; 7] = ["In", "Out", "Weight", "State", "Rows", "Param", "TaskOffset"];
@@ -151,7 +152,7 @@ fn elem(ty: &Type, errors: &mut Errors) -> Option<ElemSpec> {
         format!(
             "`{}` is no element type\nhelp: it is one of {}, or a variable that starts with a capital, like `W`",
             ty.to_token_stream(),
-            Elem::NAMES.join(", ")
+            Elem::names()
         ),
     );
     None

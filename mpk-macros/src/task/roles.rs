@@ -1,49 +1,83 @@
 //! Judges roles and bodies: MPK-E0101, E0110 and E0111.
 
+use proc_macro2::Span;
+
 use super::model::{Role, RoleOption, Task};
 use crate::errors::{Code, Errors, Problem, closest};
 
 /// Threads of a group.
 const GROUP: usize = 128;
 
-/// Reports what is wrong; gives each role once, with its groups.
-pub fn check(task: &Task, errors: &mut Errors) -> Vec<(Role, usize)> {
-    let mut roles: Vec<(Role, usize)> = Vec::new();
-    let mut unknown = false;
+/// Reports what is wrong; gives the groups of the consumer.
+pub fn check(task: &Task, errors: &mut Errors) -> usize {
+    let mut declared: Vec<Role> = Vec::new();
+    let mut consumer = None;
+    // A name that is reported makes no second error of what is then missing.
+    let mut unknown = task.lost;
     for option in &task.options.roles {
         let name = option.name.to_string();
-        let Some(role) = Role::named(&name) else {
-            unknown = true;
-            let problem = Problem::new(Code::E0111, format!("there is no role `{name}`"));
-            let near = closest(&name, Role::ALL.iter().map(|role| role.name()));
-            errors.report(
-                option.name.span(),
-                match near {
-                    Some(near) => problem.help(format!("did you mean `{near}`?")),
-                    None => problem,
-                },
-            );
-            continue;
-        };
-        if roles.iter().any(|(other, _)| *other == role) {
-            let problem =
-                Problem::new(Code::E0111, format!("the role `{name}` is declared twice")).help("declare each role once");
-            errors.report(option.name.span(), problem);
-            continue;
+        let span = option.name.span();
+        match Role::named(&name) {
+            None => {
+                unknown = true;
+                let near = closest(&name, Role::ALL.iter().map(|role| role.name()));
+                let problem = Problem::new(Code::E0111, format!("there is no role `{name}`"));
+                errors.report(span, near.iter().fold(problem, |p, near| p.help(format!("did you mean `{near}`?"))));
+            }
+            Some(role) if declared.contains(&role) => {
+                let problem = Problem::new(Code::E0111, format!("the role `{name}` is declared twice"));
+                errors.report(span, problem.help("declare each role once"));
+            }
+            Some(role) => {
+                declared.push(role);
+                if role == Role::Consumer {
+                    consumer = Some(groups(option, errors));
+                } else {
+                    not_the_author_s(role, span, errors);
+                }
+            }
         }
-        roles.push((role, groups(role, option, errors)));
     }
-    bodies(task, &roles, unknown, errors);
-    roles
+    for body in &task.bodies {
+        match body.role() {
+            Some(Role::Consumer) if consumer.is_none() && !unknown => {
+                let problem = Problem::new(Code::E0101, "the body of `consumer` has no declared role")
+                    .gpu("no warp would run the body: whoever waits for it would wait for ever")
+                    .help("declare it: `roles(consumer)`");
+                errors.report(body.name.span(), problem);
+            }
+            Some(role) if role != Role::Consumer && !declared.contains(&role) => not_the_author_s(role, body.name.span(), errors),
+            _ => {}
+        }
+    }
+    if task.consumer().is_none() && !unknown {
+        let (span, what, help) = match task.options.roles.iter().find(|option| option.name == Role::Consumer.name()) {
+            Some(option) => (option.name.span(), "the role `consumer` of `", "add `consumer! { dep_wait(); … }`"),
+            None => {
+                (task.name.span(), "`", "declare `roles(consumer(groups = 2))` and give it a body: `consumer! { dep_wait(); … }`")
+            }
+        };
+        let missing = if consumer.is_some() { "has no body" } else { "has no consumer" };
+        errors.report(span, Problem::new(Code::E0101, format!("{what}{}` {missing}", task.name)).help(help));
+    }
+    consumer.unwrap_or(1)
 }
 
-/// The groups of a role.
-fn groups(role: Role, option: &RoleOption, errors: &mut Errors) -> usize {
+/// The other roles are the runtime's, the same for all tasks.
+fn not_the_author_s(role: Role, at: Span, errors: &mut Errors) {
+    let name = role.name();
+    let problem = Problem::new(Code::E0111, format!("the role `{name}` in a task: only its consumer runs"))
+        .gpu("no warp would run the body: what it was to do would never be done, and whoever waits for it would wait for ever")
+        .help(format!("do it in the consumer, and leave `{name}` out: loader, storer and controller are the runtime's"));
+    errors.report(at, problem);
+}
+
+/// The groups of the consumer.
+fn groups(option: &RoleOption, errors: &mut Errors) -> usize {
     let mut groups = 1;
-    for (key, value, span) in &option.values {
-        if role != Role::Consumer {
-            let what = format!("`{}({key} = {value})`: loader, storer and controller share one warpgroup", role.name());
-            errors.report(*span, Problem::new(Code::E0111, what).help(format!("write `{}`", role.name())));
+    for (i, (key, value, span)) in option.values.iter().enumerate() {
+        if option.values[..i].iter().any(|(other, ..)| other == key) {
+            errors.syntax(key.span(), format!("`{key}` is given twice"));
             continue;
         }
         match (key.to_string().as_str(), *value) {
@@ -54,8 +88,8 @@ fn groups(role: Role, option: &RoleOption, errors: &mut Errors) -> usize {
                     0 => "no thread would compute, and the task's trigger never come",
                     _ => "the block would want more registers than an SM has: the launch would fail",
                 };
-                errors
-                    .report(*span, Problem::new(Code::E0110, format!("a consumer of {value} groups: there are 1 to 3")).gpu(gpu));
+                let problem = Problem::new(Code::E0110, format!("a consumer of {value} groups: there are 1 to 3"));
+                errors.report(*span, problem.gpu(gpu));
             }
             ("threads", _) => {
                 let problem = Problem::new(Code::E0110, format!("a consumer group of {value} threads: a group is {GROUP}"));
@@ -66,39 +100,13 @@ fn groups(role: Role, option: &RoleOption, errors: &mut Errors) -> usize {
                 );
             }
             (other, _) => {
-                let near = closest(other, ["groups", "threads"]).unwrap_or("groups");
-                errors.syntax(key.span(), format!("a role has no `{other}`\nhelp: did you mean `{near}`?"));
+                let help = match closest(other, ["groups", "threads"]) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "write `consumer(groups = 2)`; registers and the like are shared out by the kernel".into(),
+                };
+                errors.syntax(key.span(), format!("a role has no `{other}`\nhelp: {help}"));
             }
         }
     }
     groups
-}
-
-/// Roles and bodies go together.
-fn bodies(task: &Task, roles: &[(Role, usize)], unknown: bool, errors: &mut Errors) {
-    let has_body = |role: Role| task.bodies.iter().any(|body| body.role() == Some(role));
-    let declared = |role: Role| roles.iter().any(|(other, _)| *other == role);
-    // A role with a misspelt name is reported already.
-    if !declared(Role::Consumer) && !has_body(Role::Consumer) && !unknown {
-        let problem = Problem::new(Code::E0101, format!("`{}` has no consumer", task.name))
-            .help("declare `roles(consumer(groups = 2))` and give it a body: `consumer! { dep_wait(); … }`");
-        errors.report(task.name.span(), problem);
-    }
-    for (role, _) in roles.iter().filter(|(role, _)| !has_body(*role)) {
-        let Some(option) = task.options.roles.iter().find(|option| option.name == role.name()) else { continue };
-        let problem = Problem::new(Code::E0101, format!("the role `{}` of `{}` has no body", role.name(), task.name));
-        let help = match role {
-            Role::Consumer => "add `consumer! { dep_wait(); … }`".to_string(),
-            _ => format!("add `{}! {{ … }}`, or leave the role out", role.name()),
-        };
-        errors.report(option.name.span(), problem.help(help));
-    }
-    for body in &task.bodies {
-        if body.role().is_some_and(|role| !declared(role) && !unknown) {
-            let problem = Problem::new(Code::E0101, format!("the body of `{}` has no declared role", body.name))
-                .gpu("no warp would run the body: whoever waits for it would wait for ever")
-                .help(format!("declare it: `roles(…, {})`", body.name));
-            errors.report(body.name.span(), problem);
-        }
-    }
 }

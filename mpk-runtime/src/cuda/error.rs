@@ -10,6 +10,7 @@ use super::fault::Fault;
 use super::nvrtc::NvrtcError;
 use crate::host::WeightError;
 use crate::plan::PlanError;
+use crate::rope::NoMemory;
 
 /// Why a plan does not run on the GPU.
 #[derive(Debug, Error)]
@@ -26,6 +27,9 @@ pub enum CudaError {
     /// The plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// The rope table.
+    #[error(transparent)]
+    Rope(#[from] NoMemory),
     /// A weight.
     #[error(transparent)]
     Weight(#[from] WeightError),
@@ -55,4 +59,3 @@ pub enum CudaError {
     #[error("the kernel has not answered for {0:?}; the process has to end")]
     Silent(Duration),
 }
-

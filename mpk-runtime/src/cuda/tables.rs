@@ -119,8 +119,12 @@ fn packet(
         .waits
         .iter()
         .map(|op| {
-            let reads = |arg: &NodeArg| matches!(arg, NodeArg::In(t) | NodeArg::Held(t) if plan.graph.tensors[*t].writer == *op);
-            let ports = node.args.iter().enumerate().filter(|(_, arg)| reads(arg)).fold(0, |bits, (port, _)| bits | 1 << port);
+            // Memory that is held is no `In` that a body could wait for by name: it belongs to every wait.
+            let ports = node.args.iter().enumerate().fold(0, |bits, (port, arg)| match arg {
+                NodeArg::In(t) if plan.graph.tensors[*t].writer == *op => bits | 1 << port,
+                NodeArg::Held(t) if plan.graph.tensors[*t].writer == *op => u16::MAX,
+                _ => bits,
+            });
             at.wait(plan, *op, ports)
         })
         .collect();

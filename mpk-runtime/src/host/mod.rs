@@ -108,7 +108,7 @@ impl Executor {
             let table = match tables.iter().find(|(of, _)| *of == rope) {
                 Some((_, table)) => table.clone(),
                 None => {
-                    let table = Arc::new(rope.try_table(plan.options.context)?);
+                    let table = Arc::new(rope.table(plan.options.context)?);
                     tables.push((rope, table.clone()));
                     table
                 }

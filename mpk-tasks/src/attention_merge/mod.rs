@@ -5,7 +5,7 @@ pub(crate) mod check;
 use mpk_runtime::mpk_task;
 
 /// The attention of each query head from its 8 splits, merged in their order. A tile is the query heads of one key/value head.
-#[mpk_task(roles(consumer(groups = 2)), tiles = Q / (Q / KV * head_dim))]
+#[mpk_task(roles(consumer(groups = 2)), tiles = Q / (Q / KV * head_dim), inherits(Q, KV))]
 pub fn attention_merge(
     part: In<[f32; (T, 8 * (Q + 2 * (Q / head_dim)))]>,
     head_dim: Param<u32>,

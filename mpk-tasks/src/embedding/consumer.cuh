@@ -1,5 +1,5 @@
-// A gather from the packed table, so that a tied table is stored once. No activation is read, but the outputs of the step before may
-// still be.
+// A gather from the packed table, so that a tied table is stored once. No activation is read, so there is nothing to wait for: the
+// boundary between two steps comes after the last read of what is overwritten here.
 dep_wait();
 const uint32_t first = task.first_tile * 64;
 const uint32_t count = smaller(task.tiles * 64, H - first);

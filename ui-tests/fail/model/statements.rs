@@ -16,6 +16,7 @@ mpk_runtime::model! {
             residual { let _unused = rmsnorm(d: [H]); }
         }
         if let Some(x) = cfg.head_dim { rmsnorm(h: [H]) }
+        if cfg.head_dim > 2 && let 1 = cfg.num_hidden_layers { rmsnorm(k: [H]) }
         let (a, b) = a + b;
         let s = linear_v3(s: [H, H]);
         let t = linear_v3(t: [H, H]);

@@ -17,4 +17,26 @@ fn nothing_in_a_file(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn braces(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        {}
+    }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn leaves_at_once(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        return;
+    }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn ends(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); if (lane() == 0) asm volatile("exit;"); __trap(); }
+    reference! {}
+}
+
 fn main() {}

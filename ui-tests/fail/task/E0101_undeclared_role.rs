@@ -1,13 +1,6 @@
-//! Bodies of roles that are not declared.
+//! Bodies of a role that is not declared, and no role at all.
 
 use mpk_runtime::mpk_task;
-
-#[mpk_task(roles(consumer), tiles = N / 16)]
-fn storer_too(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
-    consumer! { dep_wait(); }
-    storer! { role_sync(); }
-    reference! {}
-}
 
 #[mpk_task(tiles = N / 16)]
 fn no_roles(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {

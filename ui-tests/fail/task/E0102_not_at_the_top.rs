@@ -47,4 +47,21 @@ fn after_a_return(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn behind_an_attribute(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        if (task.tiles == 0) [[unlikely]] { dep_wait(); }
+    }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn behind_a_pragma(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        #define UNROLL _Pragma("unroll")
+        UNROLL for (uint32_t t = 0; t < T; ++t) dep_wait();
+    }
+    reference! {}
+}
+
 fn main() {}

@@ -23,4 +23,13 @@ fn twice(x: In<[bf16; (T, N)]>, r: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn one_of_two_is_none(x: In<[bf16; (T, N)]>, r: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        dep_wait(x, s);
+        dep_wait(r);
+    }
+    reference! {}
+}
+
 fn main() {}

@@ -1,4 +1,4 @@
-//! A role that did not wait touches activations.
+//! A role that does not wait touches activations.
 
 use mpk_runtime::mpk_task;
 
@@ -6,6 +6,13 @@ use mpk_runtime::mpk_task;
 fn stores(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! { dep_wait(); tile[role_thread()] = x.at(0, 0); }
     storer! { y.store(0, 0, tile[lane()]); }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn waits(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); }
+    storer! { dep_wait(x); y.store(0, 0, x.at(0, 0)); }
     reference! {}
 }
 

@@ -1,4 +1,4 @@
-//! Roles that do not exist, come twice, or want a warpgroup of their own.
+//! Roles that do not exist, come twice, or are the runtime's; registers of other roles.
 
 use mpk_runtime::mpk_task;
 
@@ -14,10 +14,22 @@ fn twice(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
-#[mpk_task(roles(consumer, storer(groups = 2)), tiles = N / 16)]
-fn own_group(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+#[mpk_task(roles(consumer, loader), tiles = N / 16)]
+fn declared(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn with_a_body(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! { dep_wait(); }
     storer! { role_sync(); }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn registers(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); asm volatile("setmaxnreg.inc.sync.aligned.u32 240;"); load_packets(0); }
     reference! {}
 }
 

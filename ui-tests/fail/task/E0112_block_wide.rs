@@ -16,4 +16,16 @@ fn block_wide(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn in_pieces(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        #define SYNC ".sync 0;"
+        dep_wait();
+        asm volatile("{\n\tbar" SYNC "}");
+        barrier(0, 384);
+        consumers_sync();
+    }
+    reference! {}
+}
+
 fn main() {}

@@ -14,4 +14,15 @@ fn hardware(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn by_the_kernel(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        dep_wait();
+        unsigned id;
+        asm("mov.u32 %0, %%nclusterid.x;" : "=r"(id));
+        y.store(0, thread(), x.at(0, warp()));
+    }
+    reference! {}
+}
+
 fn main() {}

@@ -20,4 +20,24 @@ fn in_a_branch(x: In<[bf16; (T, N)]>, at: TaskOffset, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
+#[mpk_task(roles(consumer), grid)]
+fn not_for_all(x: In<[bf16; (T, N)]>, at: TaskOffset, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        dep_wait();
+        for (uint32_t t = 0; t < T; ++t) { if (t == role_warp()) grid_barrier(); }
+        bool one = lane() == 0 && (grid_barrier(), true);
+    }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), grid)]
+fn after_a_return(x: In<[bf16; (T, N)]>, at: TaskOffset, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        dep_wait();
+        if (at.index > 0) return;
+        grid_barrier();
+    }
+    reference! {}
+}
+
 fn main() {}

@@ -12,4 +12,14 @@ fn own(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
+#[mpk_task(roles(consumer), tiles = N / 16)]
+fn of_the_kernel(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        dep_wait();
+        shared().run[0] = 0;
+        asm volatile(".shared .align 4 .b8 buffer[16];");
+    }
+    reference! {}
+}
+
 fn main() {}

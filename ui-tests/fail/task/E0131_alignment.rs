@@ -20,4 +20,12 @@ fn missing(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
+#[mpk_task(roles(consumer), smem(scratch(part: [f32; 256]), align = 2048), tiles = N / 16)]
+fn huge(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        dep_wait();
+    }
+    reference! {}
+}
+
 fn main() {}

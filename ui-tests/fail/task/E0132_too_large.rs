@@ -8,4 +8,12 @@ fn large(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     reference! {}
 }
 
+#[mpk_task(roles(consumer), smem(scratch(a: [f32; 41 * 1024 - 512], b: [f32; 1], c: [f32; 512]), align = 1024), tiles = N / 16)]
+fn by_alignment(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! {
+        dep_wait();
+    }
+    reference! {}
+}
+
 fn main() {}

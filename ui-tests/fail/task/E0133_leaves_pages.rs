@@ -7,11 +7,10 @@ fn leaves(x: In<[bf16; (T, K)]>, w: Weight<[W; (N, K)]>, y: Out<[bf16; (T, N)]>)
     consumer! {
         dep_wait();
         for (auto p : w.pages()) {
-            for (int i = 0; i < 4; ++i) { if (p.at(i) == 0) break; }
-            if (p.last()) break;
-            if (p.bad()) goto out;
+            for (int i = 0; i < 4; ++i) { if (p.row == i) break; }
+            if (p.last) [[unlikely]] { break; }
+            if (p.first) return;
         }
-        out: role_sync();
     }
     reference! {}
 }

@@ -28,6 +28,30 @@ fn bodies(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
 }
 
 #[mpk_task(roles(consumer), tiles = N)]
+fn misspelt_reference(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); }
+    refrence! {}
+}
+
+#[mpk_task(roles(consumer(registers = 232, groups = 1, groups = 2)), smem(align = 16, align = 32), tiles = N)]
+fn twice(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! { y.store(0, 0, x.at(0, 0)); dep_wait(); }
+    reference! {}
+}
+
+#[mpk_task(roles(consumer), tiles = static_cast)]
+fn reserved(packet: In<[T; (T, static_cast)]>, y: Out<[T; (T, static_cast)]>) {
+    consumer! { dep_wait(); }
+    reference! {}
+}
+
+mpk_runtime::op! {
+    pub fine = bodies -> bodies;
+    pub typo == bodies;
+    pub also_fine = bodies
+}
+
+#[mpk_task(roles(consumer), tiles = N)]
 struct NoFunction;
 
 fn main() {}

@@ -2,9 +2,16 @@
 
 use mpk_runtime::mpk_task;
 
-#[mpk_task(roles(consumer), smem(scratch(a: [f32; 32 * 1024], b: [u64; 4]), align = 2048), tiles = N.div_ceil(8) / 2, tokens = 8)]
+#[mpk_task(roles(consumer), smem(scratch(a: [f32; 32 * 1024], b: [u64; 4]), align = 1024), tiles = N.div_ceil(8) / 2, tokens = 16)]
 pub fn large(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
-    consumer! { dep_wait(); a[lane()] = b[0]; asm volatile("wgmma.fence.sync.aligned;"); }
+    consumer! {
+        dep_wait();
+        a[lane()] = float(b[0]);
+        asm volatile("wgmma.fence.sync.aligned;");
+        float v;
+        asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(shared_address(a)));
+        y.store(0, 0, v);
+    }
     reference! {}
 }
 

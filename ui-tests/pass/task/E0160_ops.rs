@@ -25,7 +25,16 @@ mod tasks {
 op! {
     /// Both.
     pub both = tasks::first -> tasks::second;
-    again = tasks::second
+    again = tasks::second;
+    #[cfg(any())]
+    nowhere = tasks::no_such_task
+}
+
+#[mpk_runtime::mpk_task(roles(consumer), tiles = N / 16, fuses(no_such_op))]
+#[cfg(any())]
+fn not_compiled(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
+    consumer! { dep_wait(); }
+    reference! { no_such_function(); }
 }
 
 /// All.

@@ -40,6 +40,10 @@ pub(super) fn write(text: &mut String, plan: &Plan, task: &TaskDef, ops: &[usize
     if !body.text.ends_with('\n') {
         text.push('\n');
     }
+    // Macros are of no namespace: the next task would have them too.
+    for name in body.defines {
+        let _ = writeln!(text, "#undef {name}");
+    }
     let line = text.lines().count() + 2;
     let _ = write!(text, "#line {line} \"mpk.cu\"\n    }}\n}};\n}}  // namespace {}\n", task.name);
     Ok(())
@@ -97,15 +101,17 @@ impl<'a> Members<'a> {
     fn port(&mut self, index: usize, port: &Port, routes: &mut usize, streams: &mut usize) -> Result<(), CodegenError> {
         let name = port.name;
         match port.kind {
+            // The base by its name: a port may be called like a function of it.
             PortKind::In => {
                 let features = self.dim(port, 1)?;
-                let init = format!("{name}(block.{name}, route({routes}), {index}, {features}, worker.epoch)");
+                let init = format!("{name}(block.{name}, Consumer::route({routes}), {index}, {features}, worker.epoch)");
                 self.member(format!("const In<{}> {name}", elem(port.elem)), init);
                 *routes += 1;
             }
             PortKind::Out => {
                 let features = self.dim(port, 1)?;
-                let init = format!("{name}(block.{name}, route({routes}), {features}, worker.epoch, worker.params.peers)");
+                let init =
+                    format!("{name}(block.{name}, Consumer::route({routes}), {features}, worker.epoch, worker.params.peers)");
                 self.member(format!("const Out<{}> {name}", elem(port.elem)), init);
                 *routes += 1;
             }
@@ -117,7 +123,7 @@ impl<'a> Members<'a> {
                         *streams += 1;
                         let width = expr(&self.task.signature.tiles.width);
                         let parts = strip_parts(&self.task.signature, port);
-                        (format!("segment({})", *streams - 1), format!("packet.first_tile * {width} * {parts}"))
+                        (format!("Consumer::segment({})", *streams - 1), format!("packet.first_tile * {width} * {parts}"))
                     } else {
                         ("nullptr".into(), "0".into())
                     };
@@ -191,8 +197,9 @@ fn symbol(plan: &Plan, op: usize, name: &str) -> Option<usize> {
     let parameter = node.task.signature.ports.iter().zip(&node.args).find(|(port, _)| port.name == name);
     match (name, parameter) {
         ("T", _) => None,
-        ("P", _) => Some(plan.pages * crate::step::PAGE_POSITIONS),
         (_, Some((_, NodeArg::U32(value)))) => Some(*value as usize),
+        // `P` is the positions of the cache only where the op does not bind it.
+        ("P", _) => node.dim(name).or(Some(plan.pages * crate::step::PAGE_POSITIONS)),
         _ => node.dim(name),
     }
 }
