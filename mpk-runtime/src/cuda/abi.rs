@@ -22,6 +22,8 @@ pub const PAGE: u32 = 1;
 pub const FREE_PAGE: u32 = 2;
 /// See [`COUNTER`].
 pub const GRID: u32 = 3;
+/// Roles that report: consumer, loader, controller.
+pub const FAULT_ROLES: usize = 3;
 /// The controller or the loader.
 pub const NO_OP: u32 = u32::MAX;
 /// Stop tokens of a [`Command`].
@@ -134,7 +136,7 @@ mirror! {
         /// Zero.
         unused: [u32; 2],
     }
-    /// What went wrong first.
+    /// The first wait that a role of a worker gave up.
     Fault(32) {
         /// [`HANG`], [`OVERRUN`] or 0.
         kind: u32,
@@ -230,7 +232,7 @@ mirror! {
         tokens: [Sampled; MAX_ROWS],
     }
     /// The argument of the kernel.
-    Params(200) {
+    Params(208) {
         /// [`Queue`]s of the workers.
         queues: u64,
         /// The word that begins a step.
@@ -243,8 +245,10 @@ mirror! {
         sampled: u64,
         /// The counter of grid-wide tasks.
         grid_barrier: u64,
-        /// The [`Fault`].
-        fault: u64,
+        /// [`FAULT_ROLES`] [`Fault`]s for each worker.
+        faults: u64,
+        /// Not zero once there is one.
+        aborted: u64,
         /// The [`Inbox`].
         inbox: u64,
         /// The [`Outbox`].

@@ -346,8 +346,8 @@ impl<T: Pod> Mapped<T> {
         Ok(Mapped { host: host.cast(), device, len })
     }
 
-    /// Values.
-    pub fn len(&self) -> usize {
+    /// How many values it holds.
+    pub fn capacity(&self) -> usize {
         self.len
     }
 

@@ -53,7 +53,8 @@ pub struct Executor {
     head: Memory<u64>,
     counters: Memory<u8>,
     grid_barrier: Memory<u8>,
-    fault: Memory<abi::Fault>,
+    faults: Memory<abi::Fault>,
+    aborted: Memory<u32>,
     pages: Memory<u32>,
     /// Kept for the kernel.
     _memory: Vec<Memory<u8>>,
@@ -104,7 +105,7 @@ impl Executor {
                 Some(rope) => match ropes.iter().find(|(other, _)| *other == rope) {
                     Some((_, address)) => *address,
                     None => {
-                        let table = rope.table(plan.options.context);
+                        let table = rope.table(plan.options.context)?;
                         let address = keep(device.upload("rope tables", bytemuck::cast_slice(table.values()))?);
                         ropes.push((rope, address));
                         address
@@ -134,7 +135,8 @@ impl Executor {
         let sampled = if plan.graph.tensors[output].elem == Elem::U32 { at.buffers[plan.tensors[output]] } else { 0 };
         let of = plan.buffer(output);
         let head = device.memory("the step record", 1, 0)?;
-        let fault = device.memory("the fault record", 1, 0)?;
+        let faults = device.memory("fault records", plan.queues.len() * abi::FAULT_ROLES, 0)?;
+        let aborted = device.memory("fault records", 1, 0)?;
         let grid_barrier = device.memory("counters", 128, 0)?;
         let watchdog = if is_sanitized() { WATCHDOG_SANITIZED } else { WATCHDOG };
         let mailbox = Mailbox::new(plan.options.context.min(MOST_STEPS))?;
@@ -145,7 +147,8 @@ impl Executor {
             boundary: keep(device.upload("queues", bytemuck::cast_slice(&boundary))?),
             sampled,
             grid_barrier: grid_barrier.address(),
-            fault: fault.address(),
+            faults: faults.address(),
+            aborted: aborted.address(),
             watchdog_ns: watchdog.as_nanos() as u64,
             idle_ns: IDLE.as_nanos() as u64,
             peers: [0; 8],
@@ -174,7 +177,8 @@ impl Executor {
             head,
             counters,
             grid_barrier,
-            fault,
+            faults,
+            aborted,
             pages,
             _memory: memory,
             device,
@@ -270,11 +274,8 @@ impl Executor {
                 if let Some(output) = self.mailbox.take() {
                     self.busy = output.last == 0;
                     self.epoch = output.epoch as usize;
-                    let sampled = |s: &abi::Sampled| Sampled {
-                        slot: s.slot as usize,
-                        position: s.position as usize,
-                        token: s.token,
-                    };
+                    let sampled =
+                        |s: &abi::Sampled| Sampled { slot: s.slot as usize, position: s.position as usize, token: s.token };
                     return Ok(Some(output.tokens.iter().take(output.count as usize).map(sampled).collect()));
                 }
                 if ended {
@@ -342,15 +343,15 @@ impl Executor {
         self.device.wait()?;
         self.running = false;
         self.mailbox.set_stop(false);
-        let mut record = [bytemuck::Zeroable::zeroed()];
-        self.device.read(&self.fault, 0, &mut record)?;
-        match Fault::of(&self.plan, &record[0]) {
-            None => Ok(()),
-            Some(fault) => {
-                self.reset()?;
-                Err(fault.into())
-            }
+        let mut aborted = [0];
+        self.device.read(&self.aborted, 0, &mut aborted)?;
+        if aborted == [0] {
+            return Ok(());
         }
+        let mut records = vec![bytemuck::Zeroable::zeroed(); self.plan.queues.len() * abi::FAULT_ROLES];
+        self.device.read(&self.faults, 0, &mut records)?;
+        self.reset()?;
+        Fault::first(&self.plan, &records).map_or(Ok(()), |fault| Err(fault.into()))
     }
 
     /// After a fault: steps are counted from the beginning, and so is what counts them. Caches are written anew by the next prompt.
@@ -360,7 +361,8 @@ impl Executor {
         self.mailbox.reset_epoch();
         self.device.fill(&self.counters, 0)?;
         self.device.fill(&self.grid_barrier, 0)?;
-        Ok(self.device.fill(&self.fault, 0)?)
+        self.device.fill(&self.faults, 0)?;
+        Ok(self.device.fill(&self.aborted, 0)?)
     }
 
     /// A kernel that was killed by the driver, or that does not come to its own limits, says nothing any more.

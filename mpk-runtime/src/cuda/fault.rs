@@ -27,11 +27,15 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The record of the kernel that ran `plan`; none if there was no fault.
-    pub fn of(plan: &Plan, record: &abi::Fault) -> Option<Fault> {
-        if record.kind == 0 {
-            return None;
-        }
+    /// The fault that the others come from, of the records of the kernel that ran `plan`: a counter that was overrun, else the
+    /// earliest op of the step that waited, since all that waits after it waits for it; else a loader, else the controller.
+    pub fn first(plan: &Plan, records: &[abi::Fault]) -> Option<Fault> {
+        let given = records.iter().filter(|record| record.kind != 0);
+        let first = given.min_by_key(|r| (r.kind != abi::OVERRUN, r.epoch, r.what == abi::FREE_PAGE, r.op, r.worker))?;
+        Some(Fault::of(plan, first))
+    }
+
+    fn of(plan: &Plan, record: &abi::Fault) -> Fault {
         let label = |op: usize| plan.ops.get(op).map(|op| op.label.clone());
         let op = (record.op != abi::NO_OP).then_some(record.op as usize);
         let role = match (record.what, op) {
@@ -50,7 +54,7 @@ impl Fault {
                 waits.get(record.index as usize).and_then(|op| label(*op)).unwrap_or_else(|| "a counter".to_string())
             }
         };
-        Some(Fault {
+        Fault {
             task: op.and_then(label),
             worker: record.worker,
             role,
@@ -59,7 +63,7 @@ impl Fault {
             wanted: record.wanted,
             seen: record.seen,
             step: record.epoch,
-        })
+        }
     }
 }
 

@@ -36,7 +36,7 @@ impl Mailbox {
 
     /// The steps of a command, at most: more outputs than there is room for would be overwritten before they are read.
     pub fn most_steps(&self) -> usize {
-        self.outputs.len()
+        self.outputs.capacity()
     }
 
     /// Where the mailbox lies, and where the next kernel goes on. To be called for every launch.
@@ -46,7 +46,7 @@ impl Mailbox {
         params.inbox = self.inbox.device();
         params.outbox = self.outbox.device();
         params.outputs = self.outputs.device();
-        params.outputs_len = self.outputs.len() as u32;
+        params.outputs_len = self.outputs.capacity() as u32;
         params.launch = self.launches;
         // SAFETY: the outbox is live and no kernel runs, so nobody writes it.
         unsafe {
@@ -79,7 +79,7 @@ impl Mailbox {
         if written == self.read {
             return None;
         }
-        let output = self.outputs.place(self.read as usize % self.outputs.len());
+        let output = self.outputs.place(self.read as usize % self.outputs.capacity());
         self.read = self.read.wrapping_add(1);
         // SAFETY: the kernel has written this entry, and writes it again only after `most_steps` further steps, for a command that
         // the host has not posted yet.

@@ -72,7 +72,7 @@ struct Queue {
 };
 static_assert(sizeof(Queue) == 32, "layout of Queue");
 
-/// What went wrong first. Written once by whoever finds it; `kind` is claimed by a compare-and-swap.
+/// The first wait that a role of a worker gave up. Written once; `kind` is claimed by a compare-and-swap.
 struct Fault {
     uint32_t kind, worker, op, what, index, wanted, seen, epoch;
 };
@@ -81,6 +81,8 @@ enum FaultKind : uint32_t { NO_FAULT = 0, HANG = 1, OVERRUN = 2 };
 /// What a wait is for: a counter, by its index among the waits of the task; a page of the ring that the loader fills, or that the
 /// consumers free; the other workers of a grid-wide task.
 enum WaitKind : uint32_t { COUNTER = 0, PAGE = 1, FREE_PAGE = 2, GRID = 3 };
+/// A record for each role of each worker: the host finds the wait that all the others come from.
+enum FaultRole : uint32_t { CONSUMER = 0, LOADER = 1, CONTROLLER = 2, FAULT_ROLES = 3 };
 /// Stands for the op where it is the controller or the loader that waits.
 constexpr uint32_t NO_OP = 0xffffffffu;
 
@@ -138,7 +140,9 @@ struct Params {
     /// The token of each row, or null if the graph ends in something else; with what odd steps add.
     const uint32_t* sampled;
     uint32_t* grid_barrier;
-    Fault* fault;
+    /// `FAULT_ROLES` records for each worker, and a word that is not zero once one is written.
+    Fault* faults;
+    uint32_t* aborted;
     Inbox* inbox;
     Outbox* outbox;
     Output* outputs;
@@ -150,6 +154,6 @@ struct Params {
     uint32_t epoch, completed, written, launch;
     uint32_t rank, ranks, unused;
 };
-static_assert(sizeof(Params) == 200, "layout of Params");
+static_assert(sizeof(Params) == 208, "layout of Params");
 
 }  // namespace mpk

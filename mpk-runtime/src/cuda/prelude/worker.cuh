@@ -33,8 +33,9 @@ struct Shared {
     uint32_t packet_count;
     /// The task that the consumers run, and its step: for reports of those who don't keep them.
     uint2 running;
-    /// Where faults are reported, and the longest wait of a step.
-    Fault* fault;
+    /// Where this worker reports faults, what says that anybody did, and the longest wait of a step.
+    Fault* faults;
+    uint32_t* any_fault;
     uint64_t watchdog_ns;
     /// Not zero once a thread of this worker knows of a fault.
     uint32_t aborted;
@@ -50,7 +51,8 @@ MPK_DEVICE const Packet* packet_at(uint32_t stage) { return reinterpret_cast<con
 MPK_DEVICE void init_shared(const Params& params) {
     Shared& s = shared();
     s.packet_count = params.queues[blockIdx.x].packet_count;
-    s.fault = params.fault;
+    s.faults = params.faults + blockIdx.x * FAULT_ROLES;
+    s.any_fault = params.aborted;
     s.watchdog_ns = params.watchdog_ns;
     s.aborted = 0;
     for (uint32_t i = 0; i < STAGES; ++i) {
@@ -65,7 +67,7 @@ MPK_DEVICE void init_shared(const Params& params) {
 }
 
 /// Whether something went wrong anywhere. Relaxed: nothing is read because of it, waiting only ends.
-MPK_DEVICE bool aborted() { return load_relaxed(&shared().fault->kind) != NO_FAULT; }
+MPK_DEVICE bool aborted() { return load_relaxed(shared().any_fault) != 0; }
 
 /// A wait as it is reported. That of a consumer for a page takes op and step from the worker.
 struct Site {
@@ -73,9 +75,12 @@ struct Site {
     uint32_t op, index, wanted, epoch;
 };
 
-/// Reports the first fault: only the thread that claims it writes the rest, which the host reads after the kernel has ended.
+/// Reports the first fault of a role of this worker, and ends the waits of all: only the thread that claims the record writes it,
+/// and the host reads it after the kernel has ended.
 MPK_DEVICE void report(FaultKind kind, const Site& site, uint32_t seen) {
-    Fault& fault = *shared().fault;
+    store_relaxed(shared().any_fault, 1);
+    const FaultRole role = site.what == FREE_PAGE ? LOADER : site.what != PAGE && site.op == NO_OP ? CONTROLLER : CONSUMER;
+    Fault& fault = shared().faults[role];
     if (atomicCAS(&fault.kind, uint32_t(NO_FAULT), uint32_t(kind)) != NO_FAULT) return;
     const uint2 running = shared().running;
     fault.worker = blockIdx.x;
@@ -87,7 +92,7 @@ MPK_DEVICE void report(FaultKind kind, const Site& site, uint32_t seen) {
     fault.epoch = site.what == PAGE ? running.y : site.epoch;
 }
 
-/// Tries until `done(seen)`; false if it gives up: after the limit, which it reports, or after a fault anywhere. Then all waits end
+/// Tries until `done(seen)`; false if it gives up, which it reports: after the limit, or after a fault anywhere. Then all waits end
 /// at once, and every role runs on to the end of the step with its barrier counts intact.
 template <class Done> MPK_DEVICE bool wait_until(const Site& site, Done done) {
     constexpr uint32_t NEAR = 16, FAR = 128;
@@ -96,16 +101,15 @@ template <class Done> MPK_DEVICE bool wait_until(const Site& site, Done done) {
     uint32_t seen = 0;
     for (uint32_t spins = 1; !done(seen); ++spins) {
         if (spins % NEAR != 0) continue;
-        if (known != 0) return false;
-        if (spins % FAR != 0) continue;
-        const uint64_t now = nanoseconds();
-        if (begin == 0) begin = now;
-        const bool late = now - begin > shared().watchdog_ns;
-        if (late) report(HANG, site, seen);
-        if (late || aborted()) {
-            known = 1;
-            return false;
+        if (known == 0) {
+            if (spins % FAR != 0) continue;
+            const uint64_t now = nanoseconds();
+            if (begin == 0) begin = now;
+            if (now - begin <= shared().watchdog_ns && !aborted()) continue;
         }
+        report(HANG, site, seen);
+        known = 1;
+        return false;
     }
     return true;
 }
