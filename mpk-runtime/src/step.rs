@@ -108,8 +108,7 @@ impl Command {
         };
         let given: Vec<Sampled> = sampling.map(sampled).collect();
         let kept = given.iter().filter(|s| self.steps > 1 && !self.stops.contains(&s.token));
-        let rows: Vec<Row> =
-            kept.map(|s| Row { slot: s.slot, position: s.position, token: s.token, sample: true }).collect();
+        let rows: Vec<Row> = kept.map(|s| Row { slot: s.slot, position: s.position, token: s.token, sample: true }).collect();
         let next = (!rows.is_empty()).then(|| Command {
             rows: StepRows { rows, pages: self.rows.pages },
             steps: self.steps - 1,
@@ -124,7 +123,8 @@ mod tests {
     use super::*;
 
     fn command(rows: &[(usize, usize, bool)], steps: usize) -> Command {
-        let row = |(slot, position, sample): &(usize, usize, bool)| Row { slot: *slot, position: *position, token: 9, sample: *sample };
+        let row =
+            |(slot, position, sample): &(usize, usize, bool)| Row { slot: *slot, position: *position, token: 9, sample: *sample };
         Command { rows: StepRows::new(rows.iter().map(row).collect(), vec![vec![0], vec![1]]), steps, stops: vec![7] }
     }
 

@@ -44,7 +44,7 @@ tasks! {
 
 op! {
     /// Attention over the paged cache and the step's own keys, with grouped queries, optional q/k norm and rope: every sequence is
-    /// cut into 8 splits by its own length, and their sums are merged in order.
+    /// cut into 16 splits by its own length, and their sums are merged in order.
     pub paged_attention = attention_partial -> attention_merge
 }
 

@@ -3,7 +3,7 @@
 use mpk_runtime::check::{Case, Matrix, Rule, over};
 use mpk_runtime::shape::Elem;
 
-const SPLITS: usize = 8;
+const SPLITS: usize = 16;
 
 pub fn cases() -> Vec<Case> {
     over(&[(4, 4, 64), (8, 2, 128), (5, 1, 48)], |random, rows, (heads, kv_heads, d)| {

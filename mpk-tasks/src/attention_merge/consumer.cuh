@@ -1,5 +1,5 @@
 // A thread takes one feature of one query head; the splits are summed in their order, each scaled to the largest maximum.
-constexpr uint32_t SPLITS = 8;
+constexpr uint32_t SPLITS = 16;
 dep_wait();
 const uint32_t group = Q / KV, width = head_dim + 2;
 const uint32_t features = task.tiles * group * head_dim;

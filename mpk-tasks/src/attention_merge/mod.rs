@@ -4,10 +4,10 @@ pub(crate) mod check;
 
 use mpk_runtime::mpk_task;
 
-/// The attention of each query head from its 8 splits, merged in their order. A tile is the query heads of one key/value head.
+/// The attention of each query head from its 16 splits, merged in their order. A tile is the query heads of one key/value head.
 #[mpk_task(roles(consumer(groups = 2)), tiles = Q / (Q / KV * head_dim), inherits(Q, KV))]
 pub fn attention_merge(
-    part: In<[f32; (T, 8 * (Q + 2 * (Q / head_dim)))]>,
+    part: In<[f32; (T, 16 * (Q + 2 * (Q / head_dim)))]>,
     head_dim: Param<u32>,
     y: Out<[bf16; (T, Q)]>,
 ) {
@@ -19,9 +19,9 @@ pub fn attention_merge(
             let row = part.row(t);
             for head in tiles.start * group..tiles.end * group {
                 let (h, g) = (head / group, head % group);
-                let splits: Vec<_> = (0..8)
+                let splits: Vec<_> = (0..16)
                     .map(|split| {
-                        let start = ((8 * h + split) * group + g) * (width + 2);
+                        let start = ((16 * h + split) * group + g) * (width + 2);
                         &row[start..start + width + 2]
                     })
                     .collect();

@@ -7,7 +7,7 @@ use mpk_runtime::rope::{Rope, RopeScaling};
 use mpk_runtime::shape::Elem;
 use mpk_runtime::step::{Row, StepRows};
 
-const SPLITS: usize = 8;
+const SPLITS: usize = 16;
 const PAGE: usize = 64;
 const CONTEXT: usize = 704;
 const SLOTS: usize = 3;
@@ -80,7 +80,7 @@ impl Attention {
         let score = |key: &[f64]| query.iter().zip(key).map(|(q, k)| q * k).sum::<f64>() / (self.d as f64).sqrt();
         let own: Vec<usize> = (0..=t).filter(|p| step.rows[*p].slot == row.slot).collect();
         let cached = step.rows[own[0]].position;
-        let run = cached.div_ceil(PAGE).div_ceil(SPLITS) * PAGE;
+        let run = cached.div_ceil(SPLITS);
         let before = (0..cached).map(|position| {
             let at = |head| cache.row(self.cache_row(&step.pages[row.slot], position, head));
             (position / run, score(at(h)), at(self.kv_heads + h).to_vec())

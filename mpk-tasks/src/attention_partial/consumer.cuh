@@ -1,19 +1,44 @@
 // Keys are shared out: a team of lanes holds 8 features each of one key, so a warp has several keys at once and all warps together
 // KEYS of them. Every team keeps a running softmax for all query heads of the key/value head; at the end the teams are merged, by
-// lanes and then over the warps in their order.
-constexpr uint32_t SPLITS = 8, WIDTH = 8, AT_ONCE = 2;
+// lanes and then over the warps in their order. The cache is read a pass ahead: the first pass before the wait, since the step's own
+// keys are never read from there.
+constexpr uint32_t SPLITS = 16, WIDTH = 8, AT_ONCE = 3;
 constexpr uint32_t D = head_dim, GROUP = Q / KV, KV_HEADS = KV / head_dim;
 static_assert(D % 16 == 0 && D <= 256, "heads have up to 256 features, a multiple of 16");
 static_assert(GROUP >= 1 && GROUP * D <= sizeof(q) / sizeof(float), "`q` holds the query heads that share a key");
 constexpr uint32_t LANES = D <= 16 ? 2 : D <= 32 ? 4 : D <= 64 ? 8 : D <= 128 ? 16 : 32;
 constexpr uint32_t TEAMS = 32 / LANES, KEYS = role_warps() * TEAMS;
-constexpr uint32_t BUFFERS = 2 * role_warps() * D <= sizeof(acc) / sizeof(float) ? 2 : 1;
 static_assert(role_warps() * D <= sizeof(acc) / sizeof(float), "`acc` holds one head of every warp");
+// Query heads whose warps are merged at once.
+constexpr uint32_t FIT = sizeof(acc) / sizeof(float) / (role_warps() * D), MERGED = FIT < GROUP ? FIT : GROUP;
+static_assert(MERGED * role_warps() * 2 <= sizeof(stat) / sizeof(float), "`stat` holds two numbers a warp and head");
 
 const uint32_t team = role_warp() * TEAMS + lane() / LANES;
 const uint32_t own = lane() % LANES * WIDTH;
 const bool live = own < D;
 
+// The cached positions of a split: as even as can be.
+auto run_of = [&](uint32_t t) { return ceil_div(rows.cached(t), SPLITS); };
+// The keys and values of a pass, as they are stored; beyond the split they are its last again.
+uint4 keys[AT_ONCE] = {}, values[AT_ONCE] = {};
+auto fetch = [&](uint32_t t, uint32_t h, uint32_t base, uint32_t end) {
+    if (base >= end || !live) return;
+#pragma unroll
+    for (uint32_t j = 0; j < AT_ONCE; ++j) {
+        const uint32_t position = smaller(base + j * KEYS + team, end - 1);
+        const uint32_t page = rows.page(rows[t].slot, position), offset = position % PAGE_POSITIONS;
+        keys[j] = kv.words(page, h, offset, own);
+        values[j] = kv.words(page, KV_HEADS + h, offset, own);
+    }
+};
+auto fetch_first = [&](uint32_t tile, uint32_t t) {
+    const uint32_t begin = tile % SPLITS * run_of(t);
+    fetch(t, tile / SPLITS, begin, smaller(begin + run_of(t), rows.cached(t)));
+};
+
+q_norm.prefetch(D);
+k_norm.prefetch(D);
+fetch_first(task.first_tile, 0);
 dep_wait();
 
 // Features `own..` of the head that begins at `first` of row `t`: normed if there is a norm, and rotated. The other half of a rotated
@@ -48,10 +73,10 @@ auto value_of = [&](uint32_t t, uint32_t h) {
     return live ? qkv.template load<WIDTH>(t, Q + KV + h * D + own) : Floats<WIDTH>{};
 };
 
-uint32_t turn = 0;
 for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++tile) {
     const uint32_t h = tile / SPLITS, split = tile % SPLITS;
     for (uint32_t t = 0; t < T; ++t) {
+        if (tile != task.first_tile || t != 0) fetch_first(tile, t);
         // One head a team: the queries for all of them, and in split 0 the key and value of this row for the cache, where they are
         // read from the next step on.
 #pragma unroll 1
@@ -93,20 +118,16 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
             }
         };
 
-        // The cached positions of this split: whole pages, as even as pages allow.
-        const uint32_t slot = rows[t].slot, cached = rows.cached(t);
-        const uint32_t run = ceil_div(ceil_div(cached, PAGE_POSITIONS), SPLITS) * PAGE_POSITIONS;
-        const uint32_t end = smaller((split + 1) * run, cached);
+        const uint32_t begin = split * run_of(t), end = smaller(begin + run_of(t), rows.cached(t));
 #pragma unroll 1
-        for (uint32_t base = split * run; base < end; base += KEYS * AT_ONCE) {
+        for (uint32_t base = begin; base < end; base += KEYS * AT_ONCE) {
             Floats<WIDTH> key[AT_ONCE], value[AT_ONCE];
 #pragma unroll
             for (uint32_t j = 0; j < AT_ONCE; ++j) {
-                const uint32_t position = smaller(base + j * KEYS + team, end - 1);
-                const uint32_t page = rows.page(slot, position), offset = position % PAGE_POSITIONS;
-                key[j] = live ? kv.template load<WIDTH>(page, h, offset, own) : Floats<WIDTH>{};
-                value[j] = live ? kv.template load<WIDTH>(page, KV_HEADS + h, offset, own) : Floats<WIDTH>{};
+                key[j] = unpacked(keys[j]);
+                value[j] = unpacked(values[j]);
             }
+            fetch(t, h, base + KEYS * AT_ONCE, end);
 #pragma unroll
             for (uint32_t j = 0; j < AT_ONCE; ++j) add(key[j], value[j], base + j * KEYS + team < end);
         }
@@ -139,33 +160,34 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
                 max[g] = larger;
             }
         }
-        // The warps, one query head after the other.
+        // The warps, as many query heads at once as fit.
 #pragma unroll
-        for (uint32_t g = 0; g < GROUP; ++g) {
-            float* heads = acc + turn * role_warps() * D;
-            float* stats = stat + turn * role_warps() * 2;
-            if (BUFFERS == 1) groups_sync();
-            if (lane() < LANES && live) {
-                for (uint32_t i = 0; i < WIDTH; ++i) heads[role_warp() * D + own + i] = sum[g][i];
-            }
-            if (lane() == 0) {
-                stats[role_warp() * 2] = max[g];
-                stats[role_warp() * 2 + 1] = weight[g];
-            }
-            // With two buffers, whoever still reads the one before is done when this one is full.
+        for (uint32_t first = 0; first < GROUP; first += MERGED) {
+            const uint32_t count = smaller(GROUP - first, MERGED);
+            // Who still reads the heads before, of this row or the one before it, is done.
             groups_sync();
-            float largest = negative_infinity();
-            for (uint32_t w = 0; w < role_warps(); ++w) largest = fmaxf(largest, stats[w * 2]);
-            for (uint32_t i = role_thread(); i < D + 2; i += role_threads()) {
-                float total = 0;
-                for (uint32_t w = 0; w < role_warps(); ++w) {
-                    const float share = largest == negative_infinity() ? 0.0f : __expf(stats[w * 2] - largest);
-                    total += share * (i < D ? heads[w * D + i] : stats[w * 2 + 1]);
+#pragma unroll
+            for (uint32_t g = first; g < first + count; ++g) {
+                const uint32_t at = (g - first) * role_warps() + role_warp();
+                if (lane() < LANES && live) {
+                    for (uint32_t i = 0; i < WIDTH; ++i) acc[at * D + own + i] = sum[g][i];
                 }
-                const uint32_t n = (tile * GROUP + g) * (D + 2) + i;
-                part.store(t, n, i == D ? largest : total);
+                if (lane() == 0) {
+                    stat[at * 2] = max[g];
+                    stat[at * 2 + 1] = weight[g];
+                }
             }
-            if (BUFFERS == 2) turn ^= 1;
+            groups_sync();
+            for (uint32_t i = role_thread(); i < count * (D + 2); i += role_threads()) {
+                const uint32_t at = i / (D + 2) * role_warps(), feature = i % (D + 2);
+                float largest = negative_infinity(), total = 0;
+                for (uint32_t w = 0; w < role_warps(); ++w) largest = fmaxf(largest, stat[(at + w) * 2]);
+                for (uint32_t w = 0; w < role_warps(); ++w) {
+                    const float share = largest == negative_infinity() ? 0.0f : __expf(stat[(at + w) * 2] - largest);
+                    total += share * (feature < D ? acc[(at + w) * D + feature] : stat[(at + w) * 2 + 1]);
+                }
+                part.store(t, (tile * GROUP + first) * (D + 2) + i, feature == D ? largest : total);
+            }
         }
     }
 }

@@ -6,10 +6,10 @@ mod splits;
 use mpk_runtime::mpk_task;
 use splits::{Head, SPLITS};
 
-/// For each of 8 splits of a sequence and each query head: the value sum relative to the running maximum (`head_dim` features), the
-/// maximum, and the sum of weights. Splits are runs of whole cache pages, by the sequence's own length only; the step's own keys
-/// belong to the last split. Tile `8 * h + s` is split `s` of key/value head `h`; split 0 appends the step's keys and values.
-#[mpk_task(roles(consumer(groups = 2)), smem(scratch(q: [f32; 2048], acc: [f32; 2176], stat: [f32; 256])), tiles = 8 * (KV / head_dim))]
+/// For each of 16 splits of a sequence and each query head: the value sum relative to the running maximum (`head_dim` features), the
+/// maximum, and the sum of weights. Splits are runs of positions, by the sequence's own length only; the step's own keys
+/// belong to the last split. Tile `16 * h + s` is split `s` of key/value head `h`; split 0 appends the step's keys and values.
+#[mpk_task(roles(consumer(groups = 2)), smem(scratch(q: [f32; 2048], acc: [f32; 2176], stat: [f32; 256])), tiles = 16 * (KV / head_dim))]
 pub fn attention_partial(
     qkv: In<[bf16; (T, Q + KV + KV)]>,
     q_norm: Option<Weight<[bf16; (head_dim,)]>>,
@@ -19,7 +19,7 @@ pub fn attention_partial(
     head_dim: Param<u32>,
     rope: Param<Rope>,
     eps: Param<f32>,
-    part: Out<[f32; (T, 8 * (Q + 2 * (Q / head_dim)))]>,
+    part: Out<[f32; (T, 16 * (Q + 2 * (Q / head_dim)))]>,
 ) {
     consumer!("consumer.cuh");
     reference! {

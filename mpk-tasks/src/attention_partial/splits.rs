@@ -5,16 +5,14 @@ use std::ops::Range;
 use mpk_runtime::bf16;
 use mpk_runtime::reference::{Weight, rms_scale};
 use mpk_runtime::rope::RopeTable;
-use mpk_runtime::step::PAGE_POSITIONS;
 
 /// Splits of a sequence.
-pub const SPLITS: usize = 8;
+pub const SPLITS: usize = 16;
 
-/// The cached positions of split `split`: whole pages, as even as pages allow.
+/// The cached positions of split `split`.
 pub fn positions(cached: usize, split: usize) -> Range<usize> {
-    let pages = cached.div_ceil(PAGE_POSITIONS).div_ceil(SPLITS);
-    let start = (split * pages * PAGE_POSITIONS).min(cached);
-    start..((split + 1) * pages * PAGE_POSITIONS).min(cached)
+    let run = cached.div_ceil(SPLITS);
+    (split * run).min(cached)..((split + 1) * run).min(cached)
 }
 
 /// What the heads of an attention have in common.

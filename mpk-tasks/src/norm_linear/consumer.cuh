@@ -1,4 +1,5 @@
 // As linear_v3. The norm's divisor is known with the sums, which it scales.
+norm.prefetch(K);
 dep_wait();
 auto inputs = x.load(w, norm, squares);
 StripSum sum(part);

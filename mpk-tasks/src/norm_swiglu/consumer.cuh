@@ -1,4 +1,5 @@
 // As norm_linear. A strip of the gate and one of up follow each other: a thread keeps its gates until it has what they gate.
+norm.prefetch(K);
 dep_wait();
 auto inputs = x.load(w, norm, squares);
 StripSum sum(part);

@@ -41,6 +41,11 @@ MPK_DEVICE void add_release(uint32_t* p, uint32_t v, uint32_t scope) {
     }
 }
 
+// Relaxed: a flag that orders nothing.
+MPK_DEVICE void store_relaxed(uint32_t* p, uint32_t v) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
 // Relaxed: a count; what is read by it is ordered by a barrier or an edge.
 MPK_DEVICE void add_relaxed(uint64_t* p, uint64_t v) {
     asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
@@ -83,6 +88,9 @@ template <> MPK_DEVICE uint4 load_plain(const uint4* p) {
     asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
     return v;
 }
+
+// A hint: the line comes to the second-level cache. It reads nothing, so no order is needed.
+MPK_DEVICE void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 // Named barriers: they order all memory accesses among their threads. Barrier 0 is that of the whole block, used at entry only.
 MPK_DEVICE void barrier(uint32_t id, uint32_t threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }

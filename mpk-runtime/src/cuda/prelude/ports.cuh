@@ -166,6 +166,10 @@ class Vector {
     MPK_DEVICE float at(uint32_t i) const { return to_float(base[i]); }
     /// `N` elements from `i` on, `i` a multiple of `N`.
     template <int N> MPK_DEVICE Floats<N> load(uint32_t i) const { return load_floats<N>(base + i, true); }
+    /// Before the wait: fetches the first `count` elements to the second-level cache, each thread its part.
+    MPK_DEVICE void prefetch(uint32_t count) const {
+        for (uint32_t i = thread() * 64; base != nullptr && i < count; i += GROUPS * 128 * 64) mpk::prefetch(base + i);
+    }
     /// The 8 elements from `i` on as they are stored, `i` a multiple of 8; zero from element `end` on.
     MPK_DEVICE uint4 words(uint32_t i, uint32_t end) const {
         if (end % 8 == 0 || i + 8 <= end) return load_plain(reinterpret_cast<const uint4*>(base + i));
@@ -191,6 +195,10 @@ template <class E> class State {
     /// `N` elements from `k` on, `k` a multiple of `N` and the last dimension one of 8.
     template <int N> MPK_DEVICE Floats<N> load(uint32_t a, uint32_t b, uint32_t c, uint32_t k) const {
         return load_floats<N>(row(a, b, c) + k, true);
+    }
+    /// The 8 elements from `k` on as they are stored, `k` a multiple of 8 and so the last dimension.
+    MPK_DEVICE uint4 words(uint32_t a, uint32_t b, uint32_t c, uint32_t k) const {
+        return load_plain(reinterpret_cast<const uint4*>(row(a, b, c) + k));
     }
     /// Writes one word.
     MPK_DEVICE void store(uint32_t a, uint32_t b, uint32_t c, uint32_t k, uint64_t v) const { row(a, b, c)[k] = v; }
