@@ -2,10 +2,10 @@
 constexpr uint32_t SPLITS = 16;
 dep_wait();
 const uint32_t group = Q / KV, width = head_dim + 2;
-const uint32_t features = task.tiles * group * head_dim;
+const uint32_t features = task.tiles * head_dim;
 for (uint32_t t = 0; t < T; ++t) {
     for (uint32_t i = role_thread(); i < features; i += role_threads()) {
-        const uint32_t n = task.first_tile * group * head_dim + i;
+        const uint32_t n = task.first_tile * head_dim + i;
         const uint32_t head = n / head_dim, first = (head / group * SPLITS * group + head % group) * width;
         float value[SPLITS], max[SPLITS], weight[SPLITS];
 #pragma unroll

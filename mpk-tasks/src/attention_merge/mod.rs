@@ -4,10 +4,10 @@ pub(crate) mod check;
 
 use mpk_runtime::mpk_task;
 
-/// The attention of each query head from its 16 splits, merged in their order. A tile is the query heads of one key/value head.
-#[mpk_task(roles(consumer(groups = 2)), tiles = Q / (Q / KV * head_dim), inherits(Q, KV))]
+/// The attention of each query head from its 16 splits, merged in their order. A tile is one query head.
+#[mpk_task(roles(consumer(groups = 1)), tiles = Q / head_dim, inherits(Q, KV))]
 pub fn attention_merge(
-    part: In<[f32; (T, 16 * (Q + 2 * (Q / head_dim)))]>,
+    part: In<[f32; (T, 16 * (KV / head_dim) * (Q / KV) * (head_dim + 2))]>,
     head_dim: Param<u32>,
     y: Out<[bf16; (T, Q)]>,
 ) {
@@ -17,7 +17,7 @@ pub fn attention_merge(
         let group = Q / KV;
         for t in y.rows() {
             let row = part.row(t);
-            for head in tiles.start * group..tiles.end * group {
+            for head in tiles.clone() {
                 let (h, g) = (head / group, head % group);
                 let splits: Vec<_> = (0..16)
                     .map(|split| {

@@ -2,12 +2,12 @@
 // KEYS of them. Every team keeps a running softmax for all query heads of the key/value head; at the end the teams are merged, by
 // lanes and then over the warps in their order. The cache is read a pass ahead: the first pass before the wait, since the step's own
 // keys are never read from there.
-constexpr uint32_t SPLITS = 16, WIDTH = 8, AT_ONCE = 3;
+constexpr uint32_t SPLITS = 16, WIDTH = 8;
 constexpr uint32_t D = head_dim, GROUP = Q / KV, KV_HEADS = KV / head_dim;
 static_assert(D % 16 == 0 && D <= 256, "heads have up to 256 features, a multiple of 16");
 static_assert(GROUP >= 1 && GROUP * D <= sizeof(q) / sizeof(float), "`q` holds the query heads that share a key");
 constexpr uint32_t LANES = D <= 16 ? 2 : D <= 32 ? 4 : D <= 64 ? 8 : D <= 128 ? 16 : 32;
-constexpr uint32_t TEAMS = 32 / LANES, KEYS = role_warps() * TEAMS;
+constexpr uint32_t TEAMS = 32 / LANES, KEYS = role_warps() * TEAMS, AT_ONCE = KEYS >= 32 ? 2 : 3;
 static_assert(role_warps() * D <= sizeof(acc) / sizeof(float), "`acc` holds one head of every warp");
 // Query heads whose warps are merged at once.
 constexpr uint32_t FIT = sizeof(acc) / sizeof(float) / (role_warps() * D), MERGED = FIT < GROUP ? FIT : GROUP;
@@ -93,27 +93,39 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
             }
         }
         groups_sync();
-        Floats<WIDTH> query[GROUP], sum[GROUP];
+        Floats<WIDTH> sum[GROUP];
         float max[GROUP], weight[GROUP];
 #pragma unroll
         for (uint32_t g = 0; g < GROUP; ++g) {
-            for (uint32_t i = 0; i < WIDTH; ++i) query[g][i] = live ? q[g * D + own + i] : 0.0f;
             sum[g] = Floats<WIDTH>{};
             max[g] = negative_infinity();
             weight[g] = 0;
         }
-        // A key of this team, if it has one; all lanes of the warp take part.
-        auto add = [&](const Floats<WIDTH>& key, const Floats<WIDTH>& value, bool valid) {
+        // Some keys of this team, of which those count that are valid; all lanes of the warp take part.
+        auto add = [&](const Floats<WIDTH>(&key)[AT_ONCE], const Floats<WIDTH>(&value)[AT_ONCE], const bool(&valid)[AT_ONCE]) {
 #pragma unroll
             for (uint32_t g = 0; g < GROUP; ++g) {
-                float score = 0;
-                for (uint32_t i = 0; i < WIDTH; ++i) score += query[g][i] * key[i];
-                score = lane_sum<LANES>(score);
-                if (!valid) continue;
-                const float larger = fmaxf(max[g], score);
-                const float keep = __expf(max[g] - larger), gain = __expf(score - larger);
-                for (uint32_t i = 0; i < WIDTH; ++i) sum[g][i] = sum[g][i] * keep + value[i] * gain;
-                weight[g] = weight[g] * keep + gain;
+                float query[WIDTH], score[AT_ONCE], larger = max[g];
+                for (uint32_t i = 0; i < WIDTH; ++i) query[i] = live ? q[g * D + own + i] : 0.0f;
+#pragma unroll
+                for (uint32_t j = 0; j < AT_ONCE; ++j) {
+                    score[j] = 0;
+                    for (uint32_t i = 0; i < WIDTH; ++i) score[j] += query[i] * key[j][i];
+                    score[j] = lane_sum<LANES>(score[j]);
+                    if (!valid[j]) score[j] = negative_infinity();
+                    larger = fmaxf(larger, score[j]);
+                }
+                // Without any key so far all are -inf, and their differences are no numbers.
+                const float zero = larger == negative_infinity() ? 0.0f : larger;
+                const float keep = __expf(max[g] - zero);
+                for (uint32_t i = 0; i < WIDTH; ++i) sum[g][i] *= keep;
+                weight[g] *= keep;
+#pragma unroll
+                for (uint32_t j = 0; j < AT_ONCE; ++j) {
+                    const float gain = __expf(score[j] - zero);
+                    for (uint32_t i = 0; i < WIDTH; ++i) sum[g][i] += value[j][i] * gain;
+                    weight[g] += gain;
+                }
                 max[g] = larger;
             }
         };
@@ -122,24 +134,27 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
 #pragma unroll 1
         for (uint32_t base = begin; base < end; base += KEYS * AT_ONCE) {
             Floats<WIDTH> key[AT_ONCE], value[AT_ONCE];
+            bool valid[AT_ONCE];
 #pragma unroll
             for (uint32_t j = 0; j < AT_ONCE; ++j) {
                 key[j] = unpacked(keys[j]);
                 value[j] = unpacked(values[j]);
+                valid[j] = base + j * KEYS + team < end;
             }
             fetch(t, h, base + KEYS * AT_ONCE, end);
-#pragma unroll
-            for (uint32_t j = 0; j < AT_ONCE; ++j) add(key[j], value[j], base + j * KEYS + team < end);
+            add(key, value, valid);
         }
         // The step's own keys belong to the last split; they come from the input, never from the cache.
         if (split == SPLITS - 1) {
 #pragma unroll 1
             for (uint32_t base = rows.first_peer(t); base <= t; base += KEYS) {
                 const uint32_t peer = smaller(base + team, t);
-                Floats<WIDTH> key = rotated(peer, Q + h * D, k_norm);
+                Floats<WIDTH> key[AT_ONCE] = {rotated(peer, Q + h * D, k_norm)};
                 // As the cache holds them.
-                for (uint32_t i = 0; i < WIDTH; ++i) key[i] = rounded(key[i]);
-                add(key, value_of(peer, h), base + team <= t);
+                for (uint32_t i = 0; i < WIDTH; ++i) key[0][i] = rounded(key[0][i]);
+                const Floats<WIDTH> value[AT_ONCE] = {value_of(peer, h)};
+                const bool valid[AT_ONCE] = {base + team <= t};
+                add(key, value, valid);
             }
         }
 

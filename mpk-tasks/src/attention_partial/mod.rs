@@ -19,7 +19,7 @@ pub fn attention_partial(
     head_dim: Param<u32>,
     rope: Param<Rope>,
     eps: Param<f32>,
-    part: Out<[f32; (T, 16 * (Q + 2 * (Q / head_dim)))]>,
+    part: Out<[f32; (T, 16 * (KV / head_dim) * (Q / KV) * (head_dim + 2))]>,
 ) {
     consumer!("consumer.cuh");
     reference! {

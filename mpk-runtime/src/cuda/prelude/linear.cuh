@@ -271,15 +271,19 @@ class StripSum {
     /// Adds a page.
     template <class Inputs> MPK_DEVICE void add(const Page& page, Inputs& x) {
         x.advance();
+        // All loads before the first product. A unit that the page lacks is zero, and so are the inputs staged for it.
+        uint4 a[WARP_UNITS];
+        uint32_t b[WARP_UNITS][4];
 #pragma unroll
         for (uint32_t i = 0; i < WARP_UNITS; ++i) {
-            if (page.begin + i >= page.end) break;
-            const uint4 a = page.fragment(page.begin + i);
-            uint32_t b[4];
-            x.fragment(i, b);
-            // Two chains, so that one product does not wait for the one before.
-            low[i % 2].add(a, b[0], b[1]);
-            if (MAX_STEP_ROWS > 8 && rows > 8) high[i % 2].add(a, b[2], b[3]);
+            a[i] = page.begin + i < page.end ? page.fragment(page.begin + i) : uint4{0, 0, 0, 0};
+            x.fragment(i, b[i]);
+        }
+        // Two chains, so that one product does not wait for the one before.
+#pragma unroll
+        for (uint32_t i = 0; i < WARP_UNITS; ++i) {
+            low[i % 2].add(a[i], b[i][0], b[i][1]);
+            if (MAX_STEP_ROWS > 8 && rows > 8) high[i % 2].add(a[i], b[i][2], b[i][3]);
         }
     }
 
