@@ -14,17 +14,15 @@ pub const HANG: u32 = 1;
 /// A counter is further than the step allows.
 pub const OVERRUN: u32 = 2;
 
-/// What a [`Fault`] waited for: a counter; a page that the loader fills, or that the consumers free; the other workers.
+/// What a [`Fault`] waited for: a counter; a page that the loader fills; the other workers.
 pub const COUNTER: u32 = 0;
 /// See [`COUNTER`].
 pub const PAGE: u32 = 1;
 /// See [`COUNTER`].
-pub const FREE_PAGE: u32 = 2;
-/// See [`COUNTER`].
-pub const GRID: u32 = 3;
-/// Roles that report: consumer, loader, controller.
-pub const FAULT_ROLES: usize = 3;
-/// The controller or the loader.
+pub const GRID: u32 = 2;
+/// Roles that report: consumer, controller.
+pub const FAULT_ROLES: usize = 2;
+/// The controller.
 pub const NO_OP: u32 = u32::MAX;
 /// Stop tokens of a [`Command`].
 pub const MAX_STOPS: usize = 12;
@@ -144,7 +142,7 @@ mirror! {
         worker: u32,
         /// The op that waited, or [`NO_OP`].
         op: u32,
-        /// [`COUNTER`], [`PAGE`], [`FREE_PAGE`] or [`GRID`].
+        /// [`COUNTER`], [`PAGE`] or [`GRID`].
         what: u32,
         /// Which of its waits, or which stage of the ring.
         index: u32,

@@ -8,11 +8,11 @@ use crate::plan::Plan;
 /// A wait that did not end, or a counter that was further than it can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The task that waited; none for the controller and the loader.
+    /// The task that waited; none for the controller.
     pub task: Option<String>,
     /// Its worker.
     pub worker: u32,
-    /// `consumer`, `loader` or `controller`.
+    /// `consumer` or `controller`.
     pub role: &'static str,
     /// What it waited for.
     pub site: String,
@@ -28,24 +28,19 @@ pub struct Fault {
 
 impl Fault {
     /// The fault that the others come from, of the records of the kernel that ran `plan`: a counter that was overrun, else the
-    /// earliest op of the step that waited, since all that waits after it waits for it; else a loader, else the controller.
+    /// earliest op of the step that waited, since all that waits after it waits for it; else the controller.
     pub fn first(plan: &Plan, records: &[abi::Fault]) -> Option<Fault> {
         let given = records.iter().filter(|record| record.kind != 0);
-        let first = given.min_by_key(|r| (r.kind != abi::OVERRUN, r.epoch, r.what == abi::FREE_PAGE, r.op, r.worker))?;
+        let first = given.min_by_key(|r| (r.kind != abi::OVERRUN, r.epoch, r.op, r.worker))?;
         Some(Fault::of(plan, first))
     }
 
     fn of(plan: &Plan, record: &abi::Fault) -> Fault {
         let label = |op: usize| plan.ops.get(op).map(|op| op.label.clone());
         let op = (record.op != abi::NO_OP).then_some(record.op as usize);
-        let role = match (record.what, op) {
-            (abi::FREE_PAGE, _) => "loader",
-            (_, None) => "controller",
-            _ => "consumer",
-        };
+        let role = if op.is_none() { "controller" } else { "consumer" };
         let site = match record.what {
             abi::PAGE => format!("the loader's page in stage {} of the ring", record.index),
-            abi::FREE_PAGE => format!("the consumers to free stage {} of the ring", record.index),
             abi::GRID => "the other workers at the grid barrier".to_string(),
             _ => {
                 let queue = plan.queues.get(record.worker as usize);

@@ -7,7 +7,7 @@ constexpr uint32_t D = head_dim, GROUP = Q / KV, KV_HEADS = KV / head_dim;
 static_assert(D % 16 == 0 && D <= 256, "heads have up to 256 features, a multiple of 16");
 static_assert(GROUP >= 1 && GROUP * D <= sizeof(q) / sizeof(float), "`q` holds the query heads that share a key");
 constexpr uint32_t LANES = D <= 16 ? 2 : D <= 32 ? 4 : D <= 64 ? 8 : D <= 128 ? 16 : 32;
-constexpr uint32_t TEAMS = 32 / LANES, KEYS = role_warps() * TEAMS, AT_ONCE = KEYS >= 32 ? 2 : 3;
+constexpr uint32_t TEAMS = 32 / LANES, KEYS = role_warps() * TEAMS, AT_ONCE = KEYS >= 32 || GROUP > 4 ? 2 : 3;
 static_assert(role_warps() * D <= sizeof(acc) / sizeof(float), "`acc` holds one head of every warp");
 // Query heads whose warps are merged at once.
 constexpr uint32_t FIT = sizeof(acc) / sizeof(float) / (role_warps() * D), MERGED = FIT < GROUP ? FIT : GROUP;
@@ -101,19 +101,27 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
             max[g] = negative_infinity();
             weight[g] = 0;
         }
-        // Some keys of this team, of which those count that are valid; all lanes of the warp take part.
-        auto add = [&](const Floats<WIDTH>(&key)[AT_ONCE], const Floats<WIDTH>(&value)[AT_ONCE], const bool(&valid)[AT_ONCE]) {
+        // Some keys of this team, of which those count that are valid; all lanes of the warp take part. Unpacked where they are used:
+        // registers are scarce.
+        auto add = [&](const uint4(&key)[AT_ONCE], const uint4(&value)[AT_ONCE], const bool(&valid)[AT_ONCE]) {
+            float score[GROUP][AT_ONCE];
+#pragma unroll
+            for (uint32_t j = 0; j < AT_ONCE; ++j) {
+                const Floats<WIDTH> k = unpacked(key[j]);
+#pragma unroll
+                for (uint32_t g = 0; g < GROUP; ++g) {
+                    score[g][j] = 0;
+                    for (uint32_t i = 0; i < WIDTH; ++i) score[g][j] += (live ? q[g * D + own + i] : 0.0f) * k[i];
+                }
+            }
 #pragma unroll
             for (uint32_t g = 0; g < GROUP; ++g) {
-                float query[WIDTH], score[AT_ONCE], larger = max[g];
-                for (uint32_t i = 0; i < WIDTH; ++i) query[i] = live ? q[g * D + own + i] : 0.0f;
+                float larger = max[g];
 #pragma unroll
                 for (uint32_t j = 0; j < AT_ONCE; ++j) {
-                    score[j] = 0;
-                    for (uint32_t i = 0; i < WIDTH; ++i) score[j] += query[i] * key[j][i];
-                    score[j] = lane_sum<LANES>(score[j]);
-                    if (!valid[j]) score[j] = negative_infinity();
-                    larger = fmaxf(larger, score[j]);
+                    score[g][j] = lane_sum<LANES>(score[g][j]);
+                    if (!valid[j]) score[g][j] = negative_infinity();
+                    larger = fmaxf(larger, score[g][j]);
                 }
                 // Without any key so far all are -inf, and their differences are no numbers.
                 const float zero = larger == negative_infinity() ? 0.0f : larger;
@@ -121,24 +129,28 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
                 for (uint32_t i = 0; i < WIDTH; ++i) sum[g][i] *= keep;
                 weight[g] *= keep;
 #pragma unroll
-                for (uint32_t j = 0; j < AT_ONCE; ++j) {
-                    const float gain = __expf(score[j] - zero);
-                    for (uint32_t i = 0; i < WIDTH; ++i) sum[g][i] += value[j][i] * gain;
-                    weight[g] += gain;
-                }
+                for (uint32_t j = 0; j < AT_ONCE; ++j) weight[g] += score[g][j] = __expf(score[g][j] - zero);
                 max[g] = larger;
+            }
+#pragma unroll
+            for (uint32_t j = 0; j < AT_ONCE; ++j) {
+                const Floats<WIDTH> v = unpacked(value[j]);
+#pragma unroll
+                for (uint32_t g = 0; g < GROUP; ++g) {
+                    for (uint32_t i = 0; i < WIDTH; ++i) sum[g][i] += v[i] * score[g][j];
+                }
             }
         };
 
         const uint32_t begin = split * run_of(t), end = smaller(begin + run_of(t), rows.cached(t));
 #pragma unroll 1
         for (uint32_t base = begin; base < end; base += KEYS * AT_ONCE) {
-            Floats<WIDTH> key[AT_ONCE], value[AT_ONCE];
+            uint4 key[AT_ONCE], value[AT_ONCE];
             bool valid[AT_ONCE];
 #pragma unroll
             for (uint32_t j = 0; j < AT_ONCE; ++j) {
-                key[j] = unpacked(keys[j]);
-                value[j] = unpacked(values[j]);
+                key[j] = keys[j];
+                value[j] = values[j];
                 valid[j] = base + j * KEYS + team < end;
             }
             fetch(t, h, base + KEYS * AT_ONCE, end);
@@ -149,10 +161,9 @@ for (uint32_t tile = task.first_tile; tile < task.first_tile + task.tiles; ++til
 #pragma unroll 1
             for (uint32_t base = rows.first_peer(t); base <= t; base += KEYS) {
                 const uint32_t peer = smaller(base + team, t);
-                Floats<WIDTH> key[AT_ONCE] = {rotated(peer, Q + h * D, k_norm)};
                 // As the cache holds them.
-                for (uint32_t i = 0; i < WIDTH; ++i) key[0][i] = rounded(key[0][i]);
-                const Floats<WIDTH> value[AT_ONCE] = {value_of(peer, h)};
+                const uint4 key[AT_ONCE] = {packed(rotated(peer, Q + h * D, k_norm))};
+                const uint4 value[AT_ONCE] = {packed(value_of(peer, h))};
                 const bool valid[AT_ONCE] = {base + team <= t};
                 add(key, value, valid);
             }

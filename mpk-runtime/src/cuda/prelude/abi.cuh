@@ -78,12 +78,12 @@ struct Fault {
 };
 static_assert(sizeof(Fault) == 32, "layout of Fault");
 enum FaultKind : uint32_t { NO_FAULT = 0, HANG = 1, OVERRUN = 2 };
-/// What a wait is for: a counter, by its index among the waits of the task; a page of the ring that the loader fills, or that the
-/// consumers free; the other workers of a grid-wide task.
-enum WaitKind : uint32_t { COUNTER = 0, PAGE = 1, FREE_PAGE = 2, GRID = 3 };
+/// What a wait is for: a counter, by its index among the waits of the task; a page of the ring; the other workers of a grid-wide
+/// task.
+enum WaitKind : uint32_t { COUNTER = 0, PAGE = 1, GRID = 2 };
 /// A record for each role of each worker: the host finds the wait that all the others come from.
-enum FaultRole : uint32_t { CONSUMER = 0, LOADER = 1, CONTROLLER = 2, FAULT_ROLES = 3 };
-/// Stands for the op where it is the controller or the loader that waits.
+enum FaultRole : uint32_t { CONSUMER = 0, CONTROLLER = 1, FAULT_ROLES = 2 };
+/// Stands for the op where it is the controller that waits.
 constexpr uint32_t NO_OP = 0xffffffffu;
 
 constexpr uint32_t MAX_STOPS = 12;

@@ -56,6 +56,10 @@ template <int N> struct Floats {
 template <class A, class B> MPK_DEVICE constexpr auto ceil_div(A a, B b) { return (a + b - 1) / b; }
 MPK_DEVICE uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
+/// Keeps the other case out of the way: code that is jumped over is fetched all the same.
+MPK_DEVICE bool likely(bool condition) { return __builtin_expect(condition, true); }
+MPK_DEVICE bool unlikely(bool condition) { return __builtin_expect(condition, false); }
+
 MPK_DEVICE float negative_infinity() { return __uint_as_float(0xff800000u); }
 constexpr uint32_t ALL_LANES = 0xffffffffu;
 

@@ -89,16 +89,16 @@ MPK_DEVICE void control(const Params& params) {
         for (uint32_t i = lane(); i < params.boundary_count; i += 32) wait_for(params.boundary[i], epoch, NO_OP, i);
         // The lanes acquired the counters; this passes what came with them on to all lanes.
         __syncwarp();
-        // After a fault the step has given nothing: the host learns it from the end of the kernel.
-        if (__shfl_sync(ALL_LANES, aborted(), 0)) continue;
-
-        Row row{};
+        // All loads before the first use: what they take is on the path of every token.
+        uint4 words{};
         uint32_t token = 0;
         if (lane() < count) {
-            const uint4 words = load_plain(reinterpret_cast<const uint4*>(&record.rows[lane()]));
-            row = {words.x, words.y, words.z, words.w};
+            words = load_plain(reinterpret_cast<const uint4*>(&record.rows[lane()]));
             if (params.sampled != nullptr) token = load_plain(params.sampled + lane() + (epoch & 1 ? params.sampled_parity / 4 : 0));
         }
+        // After a fault the step has given nothing: the host learns it from the end of the kernel.
+        if (__shfl_sync(ALL_LANES, aborted(), 0)) continue;
+        const Row row = {words.x, words.y, words.z, words.w};
         sampling.epoch = epoch;
         sampling.rows = __ballot_sync(ALL_LANES, lane() < count && (row.flags & SAMPLE) != 0);
         sampling.own = {row.slot, row.position + 1, token, 0};

@@ -77,7 +77,7 @@ class Staged : public Slots {
 
     /// Makes the inputs of the next page ready, and fetches those of a later one.
     MPK_DEVICE void advance() {
-        if (!resident) {
+        if (unlikely(!resident)) {
             // The slot filled here was read in an earlier page, which ended with a `__syncwarp`.
             fill();
             if (ahead == 3) copy_wait<3>();
@@ -108,7 +108,7 @@ class Staged : public Slots {
 
     /// 8 inputs from `k` on; zero beyond the last, so that the padding of the weights meets no garbage.
     MPK_DEVICE void copy(uint8_t* to, const bf16* row, uint32_t k) const {
-        if (width % 8 == 0) {
+        if (likely(width % 8 == 0)) {
             copy_async(to, k < width ? row + k : x, k < width ? 16 : 0);
             return;
         }
@@ -146,7 +146,7 @@ class Normed : public Slots {
 
     /// Makes the inputs of the next page ready, and fetches those of the one after it.
     MPK_DEVICE void advance() {
-        if (!resident) {
+        if (unlikely(!resident)) {
             // The slot filled here was read in an earlier page, which ended with a `__syncwarp`; so does the next one.
             next();
             __syncwarp();
@@ -159,7 +159,7 @@ class Normed : public Slots {
         float sum = 0;
 #pragma unroll
         for (uint32_t w = 0; w < WARPS; ++w) sum += squares[w * 16 + t];
-        return rsqrtf(sum / width + eps);
+        return rsqrtf(sum * (1.0f / width) + eps);
     }
 
   private:
@@ -266,7 +266,8 @@ template <class E> template <class W> MPK_DEVICE auto In<E>::load(const W& w, co
 class StripSum {
   public:
     /// `part` holds 256 floats for each warp.
-    MPK_DEVICE explicit StripSum(float* part) : part(part), rows(shared().record.count) {}
+    MPK_DEVICE explicit StripSum(float* part)
+        : part(part), rows(shared().record.count), token(Tile::token(0)), lane_at(token * 16 + Tile::output(0)), warp_at(warp() * 128) {}
 
     /// Adds a page.
     template <class Inputs> MPK_DEVICE void add(const Page& page, Inputs& x) {
@@ -298,8 +299,12 @@ class StripSum {
             current = part + turn * WARPS * 128;
             turn ^= 1;
         }
-        write(low, 0);
-        if (MAX_STEP_ROWS > 8 && rows > 8) write(high, 8);
+        if (MAX_STEP_ROWS > 8 && rows > 8) {
+            write(low, 0, current + 2 * warp_at + lane_at);
+            write(high, 8, current + 2 * warp_at + lane_at + 128);
+        } else {
+            write(low, 0, current + warp_at + lane_at);
+        }
         sync();
     }
 
@@ -313,13 +318,11 @@ class StripSum {
     }
 
   private:
-    MPK_DEVICE void write(Tile (&tiles)[2], uint32_t first) {
-        const uint32_t width = MAX_STEP_ROWS > 8 && rows > 8 ? 256 : 128;
-        float* mine = current + warp() * width;
+    /// The sums of tokens `first` to `first + 7`, to `mine` on: token by token 16 outputs.
+    MPK_DEVICE void write(Tile (&tiles)[2], uint32_t first, float* mine) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            const uint32_t t = first + Tile::token(i);
-            if (t < rows) mine[t * 16 + Tile::output(i)] = tiles[0].c[i] + tiles[1].c[i];
+            if (first + token + i % 2 < rows) mine[i % 2 * 16 + i / 2 * 8] = tiles[0].c[i] + tiles[1].c[i];
             tiles[0].c[i] = tiles[1].c[i] = 0;
         }
     }
@@ -327,6 +330,8 @@ class StripSum {
     float* part;
     float* current = nullptr;
     uint32_t rows, turn = 0;
+    /// The first token of this lane in a tile, its place in the sums of a warp, and the place of the warp.
+    uint32_t token, lane_at, warp_at;
     Tile low[2], high[2];
 };
 

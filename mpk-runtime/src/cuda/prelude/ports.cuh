@@ -17,6 +17,9 @@ MPK_DEVICE Floats<8> unpacked(const uint4& v) {
     return r;
 }
 
+/// Eight floats, rounded to bfloat16.
+MPK_DEVICE uint4 packed(const Floats<8>& v) { return {pack(v[0], v[1]), pack(v[2], v[3]), pack(v[4], v[5]), pack(v[6], v[7])}; }
+
 /// `N` elements from `p` on as floats; in words of 16 bytes if `aligned`.
 template <int N> MPK_DEVICE Floats<N> load_floats(const bf16* p, bool aligned) {
     Floats<N> r;
@@ -204,8 +207,7 @@ template <class E> class State {
     MPK_DEVICE void store(uint32_t a, uint32_t b, uint32_t c, uint32_t k, uint64_t v) const { row(a, b, c)[k] = v; }
     /// Writes 8 elements, rounded.
     MPK_DEVICE void store(uint32_t a, uint32_t b, uint32_t c, uint32_t k, const Floats<8>& v) const {
-        uint4 words = {pack(v[0], v[1]), pack(v[2], v[3]), pack(v[4], v[5]), pack(v[6], v[7])};
-        *reinterpret_cast<uint4*>(row(a, b, c) + k) = words;
+        *reinterpret_cast<uint4*>(row(a, b, c) + k) = packed(v);
     }
     /// Adds to a word; several workers may at once.
     MPK_DEVICE void add(uint32_t a, uint32_t b, uint32_t c, uint32_t k, uint64_t v) const { add_relaxed(row(a, b, c) + k, v); }

@@ -79,7 +79,7 @@ struct Site {
 /// and the host reads it after the kernel has ended.
 MPK_DEVICE void report(FaultKind kind, const Site& site, uint32_t seen) {
     store_relaxed(shared().any_fault, 1);
-    const FaultRole role = site.what == FREE_PAGE ? LOADER : site.what != PAGE && site.op == NO_OP ? CONTROLLER : CONSUMER;
+    const FaultRole role = site.what != PAGE && site.op == NO_OP ? CONTROLLER : CONSUMER;
     Fault& fault = shared().faults[role];
     if (atomicCAS(&fault.kind, uint32_t(NO_FAULT), uint32_t(kind)) != NO_FAULT) return;
     const uint2 running = shared().running;
@@ -99,7 +99,7 @@ template <class Done> MPK_DEVICE bool wait_until(const Site& site, Done done) {
     volatile uint32_t& known = shared().aborted;
     uint64_t begin = 0;
     uint32_t seen = 0;
-    for (uint32_t spins = 1; !done(seen); ++spins) {
+    for (uint32_t spins = 1; !likely(done(seen)); ++spins) {
         if (spins % NEAR != 0) continue;
         if (known == 0) {
             if (spins % FAR != 0) continue;
@@ -142,6 +142,13 @@ MPK_DEVICE bool step_begins(const Params& params, uint32_t epoch) {
         if (ahead > 0) return true;
         if (ahead == 0) return uint32_t(head) == 0;
     }
+}
+
+/// Whether the kernel ends before the step `epoch`.
+MPK_DEVICE bool never_runs(const Params& params, uint32_t epoch) {
+    // Acquire like that of `step_begins`, though nothing is read because of it.
+    const uint64_t head = load_acquire(params.head);
+    return uint32_t(head) != 0 && int32_t(uint32_t(head >> 32) - epoch) <= 0;
 }
 
 }  // namespace mpk
