@@ -7,7 +7,7 @@ constexpr uint32_t D = head_dim, GROUP = Q / KV, KV_HEADS = KV / head_dim;
 static_assert(D % 16 == 0 && D <= 256, "heads have up to 256 features, a multiple of 16");
 static_assert(GROUP >= 1 && GROUP * D <= sizeof(q) / sizeof(float), "`q` holds the query heads that share a key");
 constexpr uint32_t LANES = D <= 16 ? 2 : D <= 32 ? 4 : D <= 64 ? 8 : D <= 128 ? 16 : 32;
-constexpr uint32_t TEAMS = 32 / LANES, KEYS = role_warps() * TEAMS, AT_ONCE = KEYS >= 32 || GROUP > 4 ? 2 : 3;
+constexpr uint32_t TEAMS = 32 / LANES, KEYS = role_warps() * TEAMS, AT_ONCE = KEYS >= 32 || GROUP > 4 || MAX_STEP_ROWS > 1 ? 2 : 3;
 static_assert(role_warps() * D <= sizeof(acc) / sizeof(float), "`acc` holds one head of every warp");
 // Query heads whose warps are merged at once.
 constexpr uint32_t FIT = sizeof(acc) / sizeof(float) / (role_warps() * D), MERGED = FIT < GROUP ? FIT : GROUP;
