@@ -65,7 +65,7 @@ pub fn task_table(tokens: TokenStream) -> TokenStream {
 ///             residual {
 ///                 rmsnorm(norm: [H], eps = cfg.rms_norm_eps)
 ///                 -> linear(mlp.{gate_proj, up_proj}: [I, H], shard = column) -> silu_mul
-///                 -> linear(mlp.down_proj: [H, I], shard = row) -> all_reduce
+///                 -> linear(mlp.down_proj: [H, I], shard = row, y = f32) -> all_reduce
 ///             }
 ///         }
 ///         linear(tied(lm_head, model.embed_tokens): [V, H], shard = column) -> argmax;

@@ -87,7 +87,15 @@ fn what_every_rank_has_in_full_is_not_added_to_a_partial_value() {
     let (x, r) = (m.source(Elem::Bf16, Place::Sharded), m.source(Elem::F32, Place::Replicated));
     let text = Model::code(m.op(linear_add::DEF, Some(x), vec![weight(&[64, 128]), ("r", Input::Value(r))], Shard::Row));
     assert!(text.contains("MPK-E0152: source gives a replicated value, linear_add with `shard = row`"), "{text}");
-    assert!(m.op(linear::DEF, Some(x), vec![weight(&[64, 128])], Shard::Row).is_ok());
+    assert!(m.op(linear::DEF, Some(x), vec![weight(&[64, 128]), ("y", Elem::F32.into())], Shard::Row).is_ok());
+}
+
+#[test]
+fn what_the_ranks_add_up_is_not_rounded_first() {
+    let mut m = Model::new(2);
+    let x = m.source(Elem::Bf16, Place::Sharded);
+    let text = Model::code(m.op(linear::DEF, Some(x), vec![weight(&[64, 128])], Shard::Row));
+    assert!(text.contains("MPK-E0150: linear gives a value that is partial over all ranks in bf16"), "{text}");
 }
 
 #[test]

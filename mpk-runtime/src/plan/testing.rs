@@ -142,7 +142,7 @@ pub(crate) const SILU: TaskDef = task(
 pub(crate) const ADD: TaskDef = task(
     "add",
     &[
-        port("x", PortKind::In, BF16, &[Sym("T"), Sym("H")]),
+        port("x", PortKind::In, ElemSpec::Var("X"), &[Sym("T"), Sym("H")]),
         port("r", PortKind::In, BF16, &[Sym("T"), Sym("H")]),
         port("y", PortKind::Out, BF16, &[Sym("T"), Sym("H")]),
     ],
@@ -152,7 +152,10 @@ pub(crate) const ADD: TaskDef = task(
 pub(crate) const ALL_REDUCE: TaskDef = collective(
     task(
         "all_reduce",
-        &[port("x", PortKind::In, BF16, &[Sym("T"), Sym("H")]), port("y", PortKind::Out, BF16, &[Sym("T"), Sym("H")])],
+        &[
+            port("x", PortKind::In, ElemSpec::Var("X"), &[Sym("T"), Sym("H")]),
+            port("y", PortKind::Out, ElemSpec::Var("X"), &[Sym("T"), Sym("H")]),
+        ],
         tiles!("H" / 64),
     ),
     Collective::Sum,
@@ -233,7 +236,8 @@ impl Model<'_> {
     }
 
     fn linear(&mut self, x: Value, weight: WeightExpr, shard: Shard) -> Value {
-        self.op(&LINEAR, Some(x), vec![("", Input::Weight(weight))], shard)
+        let elem = if shard == Shard::Row { Elem::F32 } else { Elem::Bf16 };
+        self.op(&LINEAR, Some(x), vec![("", Input::Weight(weight)), ("y", elem.into())], shard)
     }
 }
 

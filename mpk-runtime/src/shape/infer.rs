@@ -5,7 +5,7 @@ use super::bindings::Bindings;
 use super::dim::Dim;
 use super::edge::{Edge, Elem, Parts, Place};
 use super::messages::{begin, begin_edge, mismatch, missing, too_many, wrong_kind};
-use super::place::{Judged, judge_place, judge_row, mixed};
+use super::place::{Judged, judge_place, judge_row, mixed, partial_bf16};
 use super::signature::{ElemSpec, PortKind, Signature};
 use super::text::{Text, same};
 use crate::task::OpDef;
@@ -157,6 +157,7 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
         p += 1;
     }
     let mut positional = weight_taken;
+    let mut wrong_weight = false;
     let mut p = 0;
     while p < sig.ports.len() {
         let port = &sig.ports[p];
@@ -171,6 +172,7 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
             match given {
                 Some(Arg::Weight(dims)) => {
                     if dims.len() != port.shape.len() {
+                        wrong_weight = true;
                         done = done.failed(
                             begin(sig, port)
                                 .str(" takes a weight of ")
@@ -185,6 +187,7 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
                             let actual = Parts::of(dims[d]);
                             let (next, ok) = b.unify(&port.shape[d], actual);
                             if !ok {
+                                wrong_weight = true;
                                 let takes = b.eval(&port.shape[d]);
                                 let text = takes.write(begin(sig, port).str(" takes "));
                                 done = done.failed(
@@ -217,8 +220,9 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
         Shard::Row => Place::Partial,
     };
     let mut additive: Option<(&str, Place)> = None;
-    // Set by an error after which nothing can be said of what the op gives.
+    // Set by an error after which nothing can be said of what the op gives, or of its shape.
     let mut hidden = false;
+    let mut shapeless = wrong_weight;
     let mut chained = args.chained;
     let mut p = 0;
     while p < sig.ports.len() {
@@ -244,6 +248,7 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
             if let Some(edge) = edge {
                 let (next, ok) = b.unify(&port.shape[0], Parts::one(edge.rows));
                 if !ok {
+                    shapeless = true;
                     done = done.failed(mismatch(
                         sig,
                         port,
@@ -256,9 +261,25 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
                 b = next;
                 let (next, ok) = b.unify(&port.shape[1], edge.parts);
                 if !ok {
+                    shapeless = true;
                     done = done.failed(mismatch(sig, port, from, edge.parts, b.parts(&port.shape[1]), " features"));
                 }
                 b = next;
+                match judge_place(sig, port, args.shard, edge.place, additive) {
+                    // The place of a value that an earlier error hid is not known either.
+                    _ if edge.is_unknown() => {}
+                    Judged::Fine => {}
+                    Judged::Additive => {
+                        additive = Some((from, edge.place));
+                        place = edge.place;
+                    }
+                    Judged::Keeps => place = edge.place,
+                    Judged::Mixed(first, other) => {
+                        hidden = true;
+                        done = done.failed(mixed(sig, (first, other), (from, edge.place)));
+                    }
+                    Judged::Wrong(error) => done = done.failed(error.said_of(sig, from)),
+                }
                 match (b.elem(port.elem), edge.elem) {
                     (Some(takes), Some(gives)) if !takes.same(gives) => {
                         done = done.failed(
@@ -279,21 +300,6 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
                         }
                     }
                     _ => {}
-                }
-                match judge_place(sig, port, args.shard, edge.place, additive) {
-                    // The place of a value that an earlier error hid is not known either.
-                    _ if edge.is_unknown() => {}
-                    Judged::Fine => {}
-                    Judged::Additive => {
-                        additive = Some((from, edge.place));
-                        place = edge.place;
-                    }
-                    Judged::Keeps => place = edge.place,
-                    Judged::Mixed(first, other) => {
-                        hidden = true;
-                        done = done.failed(mixed(sig, (first, other), (from, edge.place)));
-                    }
-                    Judged::Wrong(error) => done = done.failed(error.said_of(sig, from)),
                 }
             }
         }
@@ -341,12 +347,20 @@ pub const fn infer_task(sig: &Signature, args: &Args, last: bool, weight_taken: 
                 (None | Some(Arg::Elem(_)), _) => {}
                 _ => done = done.failed(wrong_kind(sig, port, "an element type")),
             }
-            done.outs[done.len] = Edge {
-                rows: b.eval(&port.shape[0]),
-                parts: b.parts(&port.shape[1]),
-                elem: if hidden { None } else { elem },
-                place,
-            };
+            let mut out = Edge { rows: b.eval(&port.shape[0]), parts: b.parts(&port.shape[1]), elem, place };
+            if let (Place::Partial, Some(Elem::Bf16), None) = (place, elem, &done.error) {
+                done = done.failed(partial_bf16(sig, port));
+                // As it will be.
+                out.elem = Some(Elem::F32);
+            }
+            // What an error hides matches everything, so that no second one follows.
+            if shapeless {
+                (out.rows, out.parts) = (Dim::OPAQUE, Parts::one(Dim::OPAQUE));
+            }
+            if hidden {
+                out.elem = None;
+            }
+            done.outs[done.len] = out;
             done.len += 1;
         }
         p += 1;

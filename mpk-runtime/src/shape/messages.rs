@@ -2,7 +2,7 @@
 
 use super::bindings::Bindings;
 use super::edge::Parts;
-use super::signature::{Port, PortKind, Signature};
+use super::signature::{Expr, Port, PortKind, Signature};
 use super::text::Text;
 
 pub(super) const fn begin(sig: &Signature, port: &Port) -> Text {
@@ -27,11 +27,43 @@ pub(super) const fn mismatch(sig: &Signature, port: &Port, from: &str, gives: Pa
             .str(port.name)
             .str("`\non the GPU each rank has its share of every part, and would read one part as another\nhelp: stack the weights, `module.{a: [N, K], b: [N, K]}`, or name the parts of one, `rows(module, N, N)`");
     }
+    if takes.len() > 1 {
+        let mut text = begin_edge(sig, from);
+        let mut i = 0;
+        while i < gives.len() {
+            text = gives.get(i).write(text.str(if i > 0 { ", then " } else { "" }));
+            i += 1;
+        }
+        let text = write(text.str(what).str(", ").str(sig.name).str(" takes the parts `"), &port.shape[1]);
+        return text
+            .str("` as `")
+            .str(port.name)
+            .str("`\non the GPU it would read one part as another\nhelp: stack the weights in the order of the parts, `module.{a: [N, K], b: [N, K]}`");
+    }
     takes
         .write(text.str(", ").str(sig.name).str(" takes "))
         .str(" as `")
         .str(port.name)
         .str("`\non the GPU the task would read beyond the rows, or other features than it means\nhelp: make the shapes of the two ops agree, by symbol")
+}
+
+/// `text` followed by a shape as the signature writes it.
+const fn write(text: Text, expr: &Expr) -> Text {
+    match expr {
+        Expr::Num(n) => text.int(*n),
+        Expr::Sym(name) => text.str(name),
+        Expr::Add(a, b) => write(write(text, a).str(" + "), b),
+        Expr::Mul(a, b) => factor(factor(text, a).str(" * "), b),
+        Expr::Div(a, b) => factor(factor(text, a).str(" / "), b),
+        Expr::DivCeil(a, b) => write(factor(text, a).str(".div_ceil("), b).str(")"),
+    }
+}
+
+const fn factor(text: Text, expr: &Expr) -> Text {
+    match expr {
+        Expr::Num(_) | Expr::Sym(_) => write(text, expr),
+        _ => write(text.str("("), expr).str(")"),
+    }
 }
 
 pub(super) const fn missing(sig: &Signature, port: &Port) -> Text {

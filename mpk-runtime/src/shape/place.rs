@@ -2,7 +2,7 @@
 
 use super::args::Shard;
 use super::edge::Place;
-use super::signature::{Collective, Expr, Port, PortKind, Signature};
+use super::signature::{Collective, ElemSpec, Expr, Port, PortKind, Signature};
 use super::text::{Text, same};
 
 /// What follows from the placement of a value for the op that takes it.
@@ -20,15 +20,40 @@ pub(super) enum Judged<'a> {
 
 /// Two summands that are placed differently, each with the op that made it.
 pub(super) const fn mixed(sig: &Signature, a: (&str, Place), b: (&str, Place)) -> Text {
-    let partial = a.1.same(Place::Partial) || b.1.same(Place::Partial);
-    let text = Text::new().str(if partial { "MPK-E0152: " } else { "MPK-E0150: " });
+    let partial = match (a.1, b.1) {
+        (Place::Partial, _) => Some(a.0),
+        (_, Place::Partial) => Some(b.0),
+        _ => None,
+    };
+    let text = Text::new().str(if partial.is_some() { "MPK-E0152: " } else { "MPK-E0150: " });
     let text = text.str(sig.name).str(" takes a ").str(a.1.name()).str(" value of ").str(a.0);
     let text = text.str(" and a ").str(b.1.name()).str(" value of ").str(b.0);
-    text.str(if partial {
-        "\nwhat every rank has in full would be added once per rank\nhelp: put the collective before the sum, so that it is added once"
-    } else {
-        "\neach rank would add its share to features of another\nhelp: end the sharded stretch with `shard = row` and `all_reduce` first"
-    })
+    match partial {
+        Some(from) => text
+            .str("\nwhat every rank has in full would be added once per rank\nhelp: write `-> all_reduce` after ")
+            .str(from)
+            .str(", before what every rank has is added"),
+        None => text.str(
+            "\neach rank would add its share to features of another\nhelp: end the sharded stretch with `shard = row` and `all_reduce` first",
+        ),
+    }
+}
+
+/// A partial value in bf16: the plan would decide on the roundings.
+pub(super) const fn partial_bf16(sig: &Signature, port: &Port) -> Text {
+    let text = Text::new().str("MPK-E0150: ").str(sig.name).str(" gives a value that is partial over all ranks in bf16");
+    let text = text.str(
+        "\nwhat each rank adds would be rounded first: results would be less exact, and depend on the number of ranks\nhelp: ",
+    );
+    match port.elem {
+        ElemSpec::Var(_) => text.str("write `").str(port.name).str(" = f32`"),
+        ElemSpec::Is(_) => text
+            .str("let `")
+            .str(port.name)
+            .str("` of ")
+            .str(sig.name)
+            .str(" be f32, or a type that the model chooses, `Out<[Y; (T, N)]>`"),
+    }
 }
 
 pub(super) enum Wrong {

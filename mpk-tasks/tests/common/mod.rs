@@ -44,14 +44,14 @@ model! {
                 -> linear_v3(attn.{q: [Q, H], k: [KV, H], v: [KV, H]}, shard = column)
                 -> paged_attention(q_norm = q_norm: [D], k_norm = k_norm: [D], head_dim = cfg.head_dim,
                                    rope = Rope { theta: 1e6, head_dim: cfg.head_dim, scaling: RopeScaling::Default }, eps = 1e-6)
-                -> linear_v3(o: [H, Q], shard = row)
+                -> linear_v3(o: [H, Q], shard = row, y = f32)
                 -> all_reduce
             }
             residual {
                 rmsnorm(post_norm: [H], eps = 1e-6)
                 -> linear_v3(mlp.{gate, up}: [I, H], shard = column)
                 -> silu_mul
-                -> linear_v3(down: [H, I], shard = row)
+                -> linear_v3(down: [H, I], shard = row, y = f32)
                 -> all_reduce
             }
         }

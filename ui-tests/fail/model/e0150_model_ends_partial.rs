@@ -12,7 +12,7 @@ mpk_runtime::model! {
 
         embedding(model.embed_tokens: [V, H])
         -> linear_v3(up: [I, H], shard = column)
-        -> linear_v3(down: [H, I], shard = row);
+        -> linear_v3(down: [H, I], shard = row, y = f32);
     }
 }
 

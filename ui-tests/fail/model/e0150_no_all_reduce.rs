@@ -13,7 +13,7 @@ mpk_runtime::model! {
         embedding(model.embed_tokens: [V, H])
         -> linear_v3(mlp.{gate_proj, up_proj}: [I, H], shard = column)
         -> silu_mul
-        -> linear_v3(mlp.down_proj: [H, I], shard = row)
+        -> linear_v3(mlp.down_proj: [H, I], shard = row, y = f32)
         -> rmsnorm(model.norm: [H], eps = cfg.rms_norm_eps);
     }
 }

@@ -15,7 +15,7 @@ mpk_runtime::model! {
             residual {
                 linear_v3(mlp.{gate_proj, up_proj}: [I, H], shard = column)
                 -> silu_mul
-                -> linear_v3(mlp.down_proj: [H, I], shard = row)
+                -> linear_v3(mlp.down_proj: [H, I], shard = row, y = f32)
             }
             all_reduce
         }

@@ -12,7 +12,7 @@ mpk_runtime::model! {
 
         embedding(model.embed_tokens: [V, H]);
         residual { rmsnorm(norm: [Q], eps = cfg.rms_norm_eps) -> linear_v3(a: [H, H]) }
-        -> linear_v3(b: [I, H], shard = column) -> linear_v3(c: [H, I], shard = row) -> rmsnorm(end: [H]);
+        -> linear_v3(b: [I, H], shard = column) -> linear_v3(c: [H, I], shard = row, y = f32) -> rmsnorm(end: [H]);
     }
 }
 

@@ -36,7 +36,7 @@ model! {
         let start = rmsnorm(norm: [H], eps = cfg.rms_norm_eps);
         layer layers[i in 0..cfg.num_hidden_layers] {
             residual {
-                linear_v3(up.{a, b}: [I, H], shard = column) -> silu_mul -> linear_v3(down: [H, I], shard = row) -> all_reduce
+                linear_v3(up.{a, b}: [I, H], shard = column) -> silu_mul -> linear_v3(down: [H, I], shard = row, y = f32) -> all_reduce
             }
             if Kind::Even.is_even() && i * LAST != 2 { shifted(shift: [H], bias = H) } else { shifted(other: [H], bias = I) }
             add(r = start);

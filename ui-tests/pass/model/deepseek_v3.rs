@@ -79,7 +79,7 @@ model! {
                   -> linear_v3(self_attn.q_b_proj: [Q, QL], shard = column)
                   -> mla_attention(kv = latent, kv_b = self_attn.kv_b_proj: [N * (NOPE + VD), L], shard = column,
                                    nope = NOPE, turned = TURNED, v_dim = VD, rope = cfg.rope())
-                  -> linear_v3(self_attn.o_proj: [H, N * VD], shard = row)
+                  -> linear_v3(self_attn.o_proj: [H, N * VD], shard = row, y = f32)
                   -> all_reduce
             }
             residual {
@@ -90,17 +90,17 @@ model! {
                                             rule = cfg.routing());
                     let y = h -> moe_linear(mlp.experts[0..E].{gate_proj, up_proj}: [M, H], route = r, shard = column)
                               -> silu_mul
-                              -> moe_linear(mlp.experts[0..E].down_proj: [H, M], route = r, shard = row)
+                              -> moe_linear(mlp.experts[0..E].down_proj: [H, M], route = r, shard = row, y = f32)
                               -> moe_combine(route = r);
                     let s = h -> linear_v3(mlp.shared_experts.{gate_proj, up_proj}: [S, H], shard = column)
                               -> silu_mul
-                              -> linear_v3(mlp.shared_experts.down_proj: [H, S], shard = row);
+                              -> linear_v3(mlp.shared_experts.down_proj: [H, S], shard = row, y = f32);
                     y + s -> all_reduce
                 } else {
                     rmsnorm(post_attention_layernorm: [H], eps = cfg.rms_norm_eps)
                     -> linear_v3(mlp.{gate_proj, up_proj}: [I, H], shard = column)
                     -> silu_mul
-                    -> linear_v3(mlp.down_proj: [H, I], shard = row)
+                    -> linear_v3(mlp.down_proj: [H, I], shard = row, y = f32)
                     -> all_reduce
                 }
             }

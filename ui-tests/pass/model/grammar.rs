@@ -68,7 +68,7 @@ model! {
             extra "unused";
         }
         residual {
-            linear_v3(tied(s.{a, b}, t.{a, b}): [I, H], bias = true, shard = column) -> linear_v3(down: [H, 2 * I], shard = row)
+            linear_v3(tied(s.{a, b}, t.{a, b}): [I, H], bias = true, shard = column) -> linear_v3(down: [H, 2 * I], shard = row, y = f32)
             -> all_reduce
         }
         -> linear_v3(tied(head, "tok embeddings.0"): [V, H], y = f32) -> argmax

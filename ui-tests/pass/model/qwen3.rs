@@ -57,14 +57,14 @@ model! {
                 -> linear_v3(self_attn.{q_proj: [Q, H], k_proj: [KV, H], v_proj: [KV, H]}, bias = cfg.attention_bias, shard = column)
                 -> paged_attention(q_norm = self_attn.q_norm: [D], k_norm = self_attn.k_norm: [D],
                                    head_dim = cfg.head_dim, rope = cfg.rope(), eps = cfg.rms_norm_eps)
-                -> linear_v3(self_attn.o_proj: [H, Q], shard = row)
+                -> linear_v3(self_attn.o_proj: [H, Q], shard = row, y = f32)
                 -> all_reduce
             }
             residual {
                 rmsnorm(post_attention_layernorm: [H], eps = cfg.rms_norm_eps)
                 -> linear_v3(mlp.{gate_proj, up_proj}: [I, H], shard = column)
                 -> silu_mul
-                -> linear_v3(mlp.down_proj: [H, I], shard = row)
+                -> linear_v3(mlp.down_proj: [H, I], shard = row, y = f32)
                 -> all_reduce
             }
             extra "self_attn.rotary_emb.inv_freq";

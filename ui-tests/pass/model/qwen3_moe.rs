@@ -69,7 +69,7 @@ model! {
                 -> linear_v3(self_attn.{q_proj: [Q, H], k_proj: [KV, H], v_proj: [KV, H]}, shard = column)
                 -> paged_attention(q_norm = self_attn.q_norm: [D], k_norm = self_attn.k_norm: [D],
                                    head_dim = cfg.head_dim, rope = cfg.rope(), eps = cfg.rms_norm_eps)
-                -> linear_v3(self_attn.o_proj: [H, Q], shard = row)
+                -> linear_v3(self_attn.o_proj: [H, Q], shard = row, y = f32)
                 -> all_reduce
             }
             residual {
@@ -79,12 +79,12 @@ model! {
                               -> topk_route(top_k = cfg.num_experts_per_tok, rule = cfg.routing());
                     h -> moe_linear(mlp.experts[0..E].{gate_proj, up_proj}: [M, H], route = r, shard = column)
                       -> silu_mul
-                      -> moe_linear(mlp.experts[0..E].down_proj: [H, M], route = r, shard = row)
+                      -> moe_linear(mlp.experts[0..E].down_proj: [H, M], route = r, shard = row, y = f32)
                       -> moe_combine(route = r)
                 } else {
                     h -> linear_v3(mlp.{gate_proj, up_proj}: [I, H], shard = column)
                       -> silu_mul
-                      -> linear_v3(mlp.down_proj: [H, I], shard = row)
+                      -> linear_v3(mlp.down_proj: [H, I], shard = row, y = f32)
                 }
                 all_reduce
             }
