@@ -22,6 +22,13 @@ impl Elem {
         TABLE.iter().find(|(_, other, _)| *other == name).map(|(elem, ..)| *elem)
     }
 
+    /// Whether `name` was meant as one: `fp8`, `f16`, `i32`, `e4m3`.
+    pub fn resembles(name: &str) -> bool {
+        let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let known = ["f", "bf", "fp", "float", "u", "uint", "i", "int", "e4m", "e5m"];
+        (letters.len() < name.len() && known.contains(&letters)) || ["half", "float", "double"].contains(&name)
+    }
+
     /// All names, for messages.
     pub fn names() -> String {
         TABLE.map(|(_, name, _)| name).join(", ")

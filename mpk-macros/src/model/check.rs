@@ -336,11 +336,15 @@ impl<'a> Checker<'a> {
             && !self.known(Vec::new()).has(name)
         {
             let names = self.value_names();
-            let help = match closest(&name.to_string(), names.iter().map(String::as_str)) {
-                Some(near) => format!("help: there is `{near}`"),
-                None => format!("help: name it first, `let {name} = …;`"),
+            let text = name.to_string();
+            let what = match closest(&text, names.iter().map(String::as_str)) {
+                Some(near) => format!("no value is named `{name}`\nhelp: there is `{near}`"),
+                None if Elem::resembles(&text) => {
+                    format!("`{name}` is no element type\nhelp: it is one of {}", Elem::names())
+                }
+                None => format!("no value is named `{name}`\nhelp: name it first, `let {name} = …;`"),
             };
-            self.errors.syntax(name.span(), format!("no value is named `{name}`\n{help}"));
+            self.errors.syntax(name.span(), what);
         }
         self.maybe_a_weight(expr);
     }

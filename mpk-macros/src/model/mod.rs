@@ -9,6 +9,7 @@ mod ast;
 mod check;
 mod cond;
 mod expand;
+mod mention;
 mod op;
 mod parse;
 mod poly;
@@ -22,16 +23,19 @@ use crate::errors::Errors;
 /// Expands `model! { … }`.
 pub fn expand(tokens: TokenStream) -> TokenStream {
     let mut errors = Errors::new();
-    let Some(model) = parse::parse(tokens, &mut errors) else { return errors.into_compile_errors() };
-    check::check(&model, &mut errors);
-    if errors.is_empty()
-        && let Some(expanded) = expand::expand(&model)
-    {
-        return expanded;
+    let model = parse::parse(tokens.clone(), &mut errors);
+    if let Some(model) = &model {
+        check::check(model, &mut errors);
+        if errors.is_empty()
+            && let Some(expanded) = expand::expand(model)
+        {
+            return expanded;
+        }
     }
-    let stub = expand::stub(&model);
+    let (stub, ops) = (model.as_ref().map(expand::stub), mention::ops(tokens));
+    let cfg = model.as_ref().map(|model| crate::item::cfg(&model.attrs));
     let errors = errors.into_compile_errors();
-    quote::quote!(#errors #stub)
+    quote::quote!(#errors #stub #cfg const _: () = { #ops };)
 }
 
 #[cfg(test)]

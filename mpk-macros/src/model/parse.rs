@@ -94,14 +94,17 @@ impl Reader<'_> {
     pub(super) fn list<T>(&mut self, input: ParseStream, mut item: impl FnMut(&mut Self, ParseStream) -> Result<T>) -> Vec<T> {
         let mut items = Vec::new();
         while !input.is_empty() {
-            let read = item(self, input).and_then(|item| {
-                if !input.is_empty() && !input.peek(Token![,]) {
-                    return Err(input.error("expected `,`"));
+            match item(self, input) {
+                Ok(item) => {
+                    items.push(item);
+                    if !input.is_empty() && !input.peek(Token![,]) {
+                        self.errors.push(input.error("expected `,`"));
+                        // What follows is the next item, or the rest of one that can't be read.
+                        if !(input.peek(syn::Ident) && input.peek2(Token![=])) {
+                            skip_until(input, ',');
+                        }
+                    }
                 }
-                Ok(item)
-            });
-            match read {
-                Ok(item) => items.push(item),
                 Err(error) => {
                     self.errors.push(error);
                     skip_until(input, ',');
@@ -123,7 +126,12 @@ impl Reader<'_> {
         let mut stmts = Vec::new();
         while !input.is_empty() {
             match self.stmt(input) {
-                Ok(stmt) => stmts.push(stmt),
+                Ok((stmt, braced)) => {
+                    stmts.push(stmt);
+                    if !(braced || input.is_empty() || input.peek(Token![;])) {
+                        self.no_end(input);
+                    }
+                }
                 Err(error) => {
                     self.errors.push(error);
                     skip_stmt(input);
@@ -134,14 +142,27 @@ impl Reader<'_> {
         stmts
     }
 
-    fn stmt(&mut self, input: ParseStream) -> Result<Stmt> {
+    /// Reports a statement that goes on with something else than `->` or `+`. A word is the next one.
+    fn no_end(&mut self, input: ParseStream) {
+        match input.cursor().ident() {
+            Some((word, _)) => {
+                let what = format!("expected `;` or `->` before `{word}`\nhelp: end the statement before it with `;`");
+                self.errors.syntax(word.span(), what);
+            }
+            None => {
+                self.errors.push(input.error("expected `->`, `+` or `;`"));
+                skip_stmt(input);
+            }
+        }
+    }
+
+    /// A statement, and whether its block ends it, so that it needs no `;`.
+    fn stmt(&mut self, input: ParseStream) -> Result<(Stmt, bool)> {
         if input.peek(Token![let]) {
-            let stmt = self.let_(input)?;
-            end_of_stmt(input, false)?;
-            return Ok(Stmt::Let(stmt));
+            return Ok((Stmt::Let(self.let_(input)?), false));
         }
         if is_word(input, "layer") && input.peek2(syn::Ident::peek_any) {
-            return Ok(Stmt::Layer(self.layer(input)?));
+            return Ok((Stmt::Layer(self.layer(input)?), true));
         }
         if is_word(input, "extra") && input.peek2(LitStr) {
             input.parse::<Ident>()?;
@@ -149,13 +170,11 @@ impl Reader<'_> {
             while input.parse::<Option<Token![,]>>()?.is_some() && input.peek(LitStr) {
                 names.push(input.parse()?);
             }
-            end_of_stmt(input, false)?;
-            return Ok(Stmt::Extra(names));
+            return Ok((Stmt::Extra(names), false));
         }
         let chain = self.chain(input)?;
         let braced = matches!(chain.steps.last().unwrap_or(&chain.first), Item::Residual(..) | Item::If(_) | Item::Match(_));
-        end_of_stmt(input, braced)?;
-        Ok(Stmt::Chain(chain))
+        Ok((Stmt::Chain(chain), braced))
     }
 
     fn let_(&mut self, input: ParseStream) -> Result<Let> {
@@ -286,11 +305,6 @@ impl Reader<'_> {
 /// Whether the next token is this word.
 pub(super) fn is_word(input: ParseStream, word: &str) -> bool {
     input.cursor().ident().is_some_and(|(ident, _)| ident == word)
-}
-
-/// A statement ends with `;`, with a block, or at the end of its block.
-fn end_of_stmt(input: ParseStream, braced: bool) -> Result<()> {
-    if braced || input.is_empty() || input.peek(Token![;]) { Ok(()) } else { Err(input.error("expected `->`, `+` or `;`")) }
 }
 
 /// Skips to the next `stop` at this depth, or to the end.

@@ -41,7 +41,12 @@ fn factor(input: ParseStream) -> Result<Poly> {
         return if content.is_empty() { Ok(inner) } else { Err(content.error("expected `+`, `*` or `)`")) };
     }
     if input.peek(syn::Ident) {
-        return Ok(Poly::Name(input.parse()?));
+        let name: Ident = input.parse()?;
+        if input.peek(Token![.]) {
+            let what = "a dimension is no Rust expression: `.` has no place in it\nhelp: fields of the config stand by themselves, as in `dims { H = hidden_size }`";
+            return Err(syn::Error::new(name.span(), what));
+        }
+        return Ok(Poly::Name(name));
     }
     Err(input.error("expected a dimension: a name, a number, or a sum or product of them"))
 }
