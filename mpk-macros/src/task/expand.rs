@@ -5,9 +5,10 @@ use quote::quote;
 
 use super::block::Block;
 use super::model::{ALIGN, Body, Collective, ElemSpec, ParamType, Port, PortKind, Source, TOKENS, Task};
-use super::reference;
+use super::{names, reference};
 use crate::cpp;
 use crate::elem::Elem;
+use crate::errors::Errors;
 use crate::item::{self, Head};
 
 /// The expansion of a task without errors.
@@ -47,14 +48,34 @@ pub fn task(task: &Task, groups: usize) -> TokenStream {
         phases: #phases,
         file: #file,
     });
-    let (item, cfg) = (item(task, &def), item::cfg(&task.attributes));
+    let (item, cfg) = (item(head(task), &def), item::cfg(&task.attributes));
     quote!(#item #cfg #proof)
 }
 
-/// The expansion of a task with errors: paths to it resolve, it fits everywhere, and nothing of its author is compiled, so
-/// that no second error follows.
+/// The expansion of a task with errors: paths to it resolve, and it fits everywhere, so that no second error follows. What it
+/// names is still used, and the reference compiled if it can be: a wrong one is found in the same run.
 pub fn broken(task: &Task) -> TokenStream {
-    item(task, &broken_def(&task.name.to_string(), &task.file))
+    let (stub, cfg) = (stub(head(task), &task.file), item::cfg(&task.attributes));
+    let mut aside = Errors::new();
+    names::check(task, &mut aside);
+    let known = !task.partial && aside.is_empty() && task.reference.is_some();
+    let reference = known
+        .then(|| reference::function(task))
+        .map(|function| quote!(const _: fn(&mut ::mpk_runtime::reference::Call<'_>) = #function;));
+    let fuses = &task.options.fuses;
+    quote! {
+        #stub
+        #cfg
+        const _: () = {
+            #(const _: ::mpk_runtime::task::OpDef = <#fuses as ::mpk_runtime::task::Op>::DEF;)*
+            #reference
+        };
+    }
+}
+
+/// A task of which no more is known than its name.
+pub fn stub(head: Head<'_>, file: &str) -> TokenStream {
+    item(head, &broken_def(&head.name.to_string(), file))
 }
 
 /// A `TaskDef` that fits everywhere.
@@ -87,11 +108,15 @@ pub fn broken_def(name: &str, file: &str) -> TokenStream {
     })
 }
 
-fn item(task: &Task, def: &TokenStream) -> TokenStream {
+fn head(task: &Task) -> Head<'_> {
     let Task { attributes, visibility, name, .. } = task;
-    let op =
-        item::op(Head { attributes, visibility, name, kind: "task" }, &quote!(&[&<#name as ::mpk_runtime::task::Task>::TASK]));
-    let cfg = item::cfg(attributes);
+    Head { attributes, visibility, name, kind: "task" }
+}
+
+fn item(head: Head<'_>, def: &TokenStream) -> TokenStream {
+    let name = head.name;
+    let op = item::op(head, &quote!(&[&<#name as ::mpk_runtime::task::Task>::TASK]));
+    let cfg = item::cfg(head.attributes);
     quote! {
         #op
 

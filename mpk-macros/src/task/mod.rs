@@ -27,8 +27,8 @@ use crate::errors::Errors;
 pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::new();
     let Some(task) = parse::read(attribute, item.clone(), &mut errors) else {
-        let errors = errors.into_compile_errors();
-        return quote::quote!(#errors #item);
+        let (errors, stub) = (errors.into_compile_errors(), parse::stub(item.clone()).unwrap_or(item));
+        return quote::quote!(#errors #stub);
     };
     let groups = check::task(&task, &mut errors);
     if errors.is_empty() {

@@ -1,6 +1,6 @@
 //! Reads `#[mpk_task(…)]`.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
@@ -13,8 +13,6 @@ use crate::elem::Elem;
 use crate::errors::{Errors, closest};
 
 const NAMES: [&str; 10] = ["roles", "smem", "tiles", "tokens", "collective", "additive", "inherits", "grid", "once", "fuses"];
-
-type Metas = Punctuated<Meta, Token![,]>;
 
 /// Reads all options; those that can't be read are reported and left out.
 pub fn read(tokens: TokenStream, errors: &mut Errors) -> Options {
@@ -82,8 +80,25 @@ pub fn chain(input: ParseStream) -> syn::Result<Vec<syn::Path>> {
         .collect())
 }
 
-fn list(tokens: TokenStream, errors: &mut Errors) -> Metas {
-    errors.take(Metas::parse_terminated.parse2(tokens)).unwrap_or_default()
+/// What stands between commas, each read by itself: one that can't be read is reported and leaves the others as they are.
+fn list(tokens: TokenStream, errors: &mut Errors) -> Vec<Meta> {
+    let mut metas = Vec::new();
+    let mut rest = tokens.into_iter().peekable();
+    while rest.peek().is_some() {
+        let mut comma = None;
+        let one: TokenStream = rest
+            .by_ref()
+            .take_while(|tree| {
+                comma = matches!(tree, TokenTree::Punct(p) if p.as_char() == ',').then(|| tree.span());
+                comma.is_none()
+            })
+            .collect();
+        match comma {
+            Some(span) if one.is_empty() => errors.syntax(span, "nothing stands before this `,`\nhelp: take it out"),
+            _ => metas.extend(errors.take(syn::parse2(one))),
+        }
+    }
+    metas
 }
 
 fn roles(tokens: TokenStream, errors: &mut Errors) -> Vec<RoleOption> {
@@ -91,7 +106,7 @@ fn roles(tokens: TokenStream, errors: &mut Errors) -> Vec<RoleOption> {
     for meta in list(tokens, errors) {
         let Some(name) = errors.take(meta.path().require_ident().cloned()) else { continue };
         let inner = match &meta {
-            Meta::Path(_) => Metas::new(),
+            Meta::Path(_) => Vec::new(),
             Meta::List(inner) => list(inner.tokens.clone(), errors),
             Meta::NameValue(_) => {
                 errors.syntax(meta.span(), format!("a role is `{name}` or `{name}(…)`"));

@@ -1,12 +1,15 @@
 //! Reads an item `#[mpk_task(…)] fn name(ports) { bodies }`.
 
 use proc_macro2::TokenStream;
+use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
+use syn::{Attribute, Ident, Token, Visibility};
 
 use super::model::Task;
-use super::{bodies, options, ports};
+use super::{bodies, expand, options, ports};
 use crate::cpp::Place;
 use crate::errors::Errors;
+use crate::item::Head;
 
 /// Reads all that can be read. `None` only if the item is no function at all.
 pub fn read(attribute: TokenStream, item: TokenStream, errors: &mut Errors) -> Option<Task> {
@@ -45,4 +48,18 @@ pub fn read(attribute: TokenStream, item: TokenStream, errors: &mut Errors) -> O
         reference,
         lost,
     })
+}
+
+/// A stub for an item that can't be read, if it begins as a function does.
+pub fn stub(item: TokenStream) -> Option<TokenStream> {
+    let begin = |input: ParseStream| {
+        let attributes = input.call(Attribute::parse_outer)?;
+        let visibility: Visibility = input.parse()?;
+        input.parse::<Token![fn]>()?;
+        let name: Ident = input.parse()?;
+        input.parse::<TokenStream>()?;
+        let head = Head { attributes: &attributes, visibility: &visibility, name: &name, kind: "task" };
+        Ok(expand::stub(head, ""))
+    };
+    begin.parse2(item).ok()
 }

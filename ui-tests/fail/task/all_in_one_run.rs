@@ -1,4 +1,4 @@
-//! Every problem of a task in one run, and no second error where it is used.
+//! Every problem of a task in one run, those of its reference too, and no second error where it is used.
 
 use mpk_runtime::{mpk_task, op, task_table};
 
@@ -9,7 +9,7 @@ fn broken(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
         __syncthreads();
         y.store(0, threadIdx.x, x.at(0, 0));
     }
-    reference! { this is not compiled }
+    reference! { no_such_function(); }
 }
 
 op! { pub uses = broken -> broken }
