@@ -1,7 +1,7 @@
 //! Judges one body: the same code for inline text and for files.
 
 use super::lexer::Fault;
-use super::{Text, flow, lexer, pages, structure, words};
+use super::{Text, diverge, flow, lexer, pages, structure, this, words};
 use crate::errors::{Code, Problem};
 
 /// The body that is judged, and what is known of its task.
@@ -25,6 +25,8 @@ pub struct Subject<'a> {
     pub monotonic: Vec<String>,
     /// The weights that have pages, in the order of the signature.
     pub matrices: Vec<String>,
+    /// Ports and scratch regions whose values may differ from thread to thread.
+    pub varying: Vec<String>,
     /// All ports whose memory changes while the kernel runs, and how each is to be read.
     pub changing: Vec<(String, String)>,
 }
@@ -59,7 +61,15 @@ pub fn check(subject: &Subject<'_>, text: &str) -> Vec<Finding> {
     let ports: Vec<String> = [&subject.ins, &subject.outs, &subject.others].into_iter().flatten().cloned().collect();
     let events = structure::events(tokens, &ports, &subject.matrices);
     flow::check(subject, &events, &mut findings);
+    // A write may be in what can't be read, or under another name that is reported.
+    let aliased = tokens.iter().enumerate().any(|(i, token)| token.is("this") && !this::is_captured(tokens, i));
+    if subject.consumer && lexed.faults.is_empty() && !aliased {
+        flow::unwritten(subject, &events, &mut findings);
+    }
     pages::check(subject, &events, &mut findings);
+    if !events.iter().any(|event| event.what == structure::What::Unbalanced) {
+        diverge::check(tokens, &subject.varying, &mut findings);
+    }
     findings.sort_by_key(|finding| finding.at);
     findings
 }
@@ -92,7 +102,7 @@ fn hides(fault: Fault<'_>) -> Problem {
 fn empty(subject: &Subject<'_>) -> Problem {
     let problem = Problem::new(Code::E0101, format!("the body of `{}` is empty", subject.role));
     problem.help(if subject.consumer {
-        "write the body: at least `dep_wait();`"
+        "write the body: `dep_wait();`, the work, and a `store` to each `Out`"
     } else {
         "write the body, or leave the role out"
     })

@@ -176,6 +176,20 @@ fn unwaited(subject: &Subject<'_>, events: &[Event<'_>], waits: &[Wait<'_>], fin
     findings.push(Finding { at: first.map(|e| e.at), problem });
 }
 
+/// `Out`s that the consumer never writes: neither by `store`, nor under another name.
+pub fn unwritten(subject: &Subject<'_>, events: &[Event<'_>], findings: &mut Vec<Finding>) {
+    let writes = |event: &Event<'_>, name: &str| match event.what {
+        What::Use { port, member } => port == name && member.is_none_or(|member| member.starts_with("store")),
+        _ => false,
+    };
+    for name in subject.outs.iter().filter(|name| !events.iter().any(|event| writes(event, name))) {
+        let problem = Problem::plain(format!("the consumer never writes `{name}`"), "write each element of it once")
+            .gpu("who reads it would be told that it is there, and go on with what the step before left in its place")
+            .help(format!("write each element of it once: `{name}.store(t, n, value);`"));
+        findings.push(Finding { at: None, problem });
+    }
+}
+
 /// Activations and counts touched before their wait. Each port is reported once.
 fn early(subject: &Subject<'_>, events: &[Event<'_>], waits: &[Wait<'_>], findings: &mut Vec<Finding>) {
     let is = |names: &[String], port: &str| names.iter().any(|name| name == port);

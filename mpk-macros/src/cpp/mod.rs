@@ -2,6 +2,7 @@
 
 mod assembly;
 mod checker;
+mod diverge;
 mod flow;
 mod lexer;
 mod macros;

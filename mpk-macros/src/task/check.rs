@@ -48,7 +48,9 @@ pub fn task(task: &Task, errors: &mut Errors) -> usize {
 }
 
 fn subject<'a>(task: &Task, role: &'a str) -> Subject<'a> {
-    let named = |wanted: fn(&Port) -> bool| task.ports.iter().filter(|p| wanted(p)).map(|p| p.name.to_string()).collect();
+    let named = |wanted: fn(&Port) -> bool| -> Vec<String> {
+        task.ports.iter().filter(|p| wanted(p)).map(|p| p.name.to_string()).collect()
+    };
     Subject {
         role,
         partial: task.partial,
@@ -59,6 +61,11 @@ fn subject<'a>(task: &Task, role: &'a str) -> Subject<'a> {
         others: named(|p| !matches!(p.kind, PortKind::In | PortKind::Out)),
         monotonic: named(|p| p.kind == PortKind::State { monotonic: true }),
         matrices: named(|p| p.kind == PortKind::Weight && p.shape.len() > 1),
+        // On an abort, threads may see different activations; states and scratch may change while they are read.
+        varying: named(|p| matches!(p.kind, PortKind::In | PortKind::State { .. }))
+            .into_iter()
+            .chain(task.options.scratch.iter().map(|region| region.name.to_string()))
+            .collect(),
         changing: task.ports.iter().filter_map(|p| Some((p.name.to_string(), access(p)?))).collect(),
     }
 }

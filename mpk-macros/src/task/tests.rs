@@ -20,7 +20,10 @@ const SIGNATURE: &str = "/// Docs.\npub fn t(x: In<[bf16; (T, N)]>, y: Out<[bf16
 
 #[test]
 fn a_good_task_has_its_text_and_reference() {
-    let text = expanded(OPTIONS, &format!("{SIGNATURE} {{ consumer! {{ dep_wait(); }} reference! {{ mine(); }} }}"));
+    let text = expanded(
+        OPTIONS,
+        &format!("{SIGNATURE} {{ consumer! {{ dep_wait(); y.store(0, 0, 0.0f); }} reference! {{ mine(); }} }}"),
+    );
     assert_eq!(errors(&text), 0, "{text}");
     assert!(text.contains("broken : false") && text.contains("mine ()") && text.contains("dep_wait();"));
     assert!(text.contains("Docs.") && !text.contains("The task `t`"));
@@ -28,9 +31,22 @@ fn a_good_task_has_its_text_and_reference() {
 
 #[test]
 fn a_broken_task_is_a_stub() {
-    let text = expanded(OPTIONS, &format!("{SIGNATURE} {{ consumer! {{ __syncthreads(); }} reference! {{ mine(); }} }}"));
+    let text = expanded(
+        OPTIONS,
+        &format!("{SIGNATURE} {{ consumer! {{ __syncthreads(); y.store(0, 0, 0.0f); }} reference! {{ mine(); }} }}"),
+    );
     assert_eq!(errors(&text), 2, "{text}");
-    assert!(text.contains("broken : true") && !text.contains("mine ()") && text.contains("struct t"));
+    // The reference is compiled by itself: what it imports is used, and its own errors are found in the same run.
+    assert!(text.contains("broken : true") && text.contains("mine ()") && text.contains("struct t"));
+    let text = expanded(OPTIONS, "fn t(x: In<[bf16; (T, -1)]>) { consumer! { dep_wait(); } reference! { mine(); } }");
+    assert!(text.contains("broken : true") && !text.contains("mine ()"));
+}
+
+#[test]
+fn an_item_that_can_not_be_read_is_a_stub_too() {
+    let text = expanded(OPTIONS, "#[cfg(a)] pub fn t(x: In<[bf16; (T,, N)]>) { consumer! {} }");
+    assert_eq!((errors(&text), text.matches("cfg (a)").count()), (1, 3), "{text}");
+    assert!(text.contains("broken : true") && text.contains("pub struct t") && !text.contains("consumer"));
 }
 
 #[test]
@@ -38,7 +54,10 @@ fn what_can_not_be_read_makes_no_second_error() {
     let text =
         expanded(OPTIONS, "fn t(x: In<[fp16; (T, N)]>, y: Out<[bf16; (T, N)]>) { consumer! { dep_wait(x); } reference! {} }");
     assert_eq!(errors(&text), 1, "{text}");
-    let text = expanded("roles(consumer), tile = N", &format!("{SIGNATURE} {{ consumer! {{ dep_wait(); }} reference! {{}} }}"));
+    let text = expanded(
+        "roles(consumer), tile = N",
+        &format!("{SIGNATURE} {{ consumer! {{ dep_wait(); y.store(0, 0, 0.0f); }} reference! {{}} }}"),
+    );
     assert_eq!(errors(&text), 1, "{text}");
 }
 

@@ -35,7 +35,7 @@ fn leaves_at_once(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
 
 #[mpk_task(roles(consumer), tiles = N / 16)]
 fn ends(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
-    consumer! { dep_wait(); if (lane() == 0) asm volatile("exit;"); __trap(); }
+    consumer! { dep_wait(); if (lane() == 0) asm volatile("exit;"); __trap(); y.store(0, 0, 0.0f); }
     reference! {}
 }
 

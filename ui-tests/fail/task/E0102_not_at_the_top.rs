@@ -8,6 +8,7 @@ fn in_a_branch(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
         if (role_warp() == 0) {
             dep_wait();
         }
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -17,6 +18,7 @@ fn in_a_loop(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! {
         for (int tile = 0; tile < task.tiles; ++tile)
             dep_wait(x);
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -26,6 +28,7 @@ fn in_a_lambda(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! {
         auto wait = [&] { dep_wait(); };
         wait();
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -34,6 +37,7 @@ fn in_a_lambda(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
 fn in_an_expression(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! {
         task.tiles > 0 && dep_wait();
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -43,6 +47,7 @@ fn after_a_return(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! {
         if (task.tiles == 0) return;
         dep_wait();
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -51,6 +56,7 @@ fn after_a_return(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
 fn behind_an_attribute(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! {
         if (task.tiles == 0) [[unlikely]] { dep_wait(); }
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -60,6 +66,7 @@ fn behind_a_pragma(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! {
         #define UNROLL _Pragma("unroll")
         UNROLL for (uint32_t t = 0; t < T; ++t) dep_wait();
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }

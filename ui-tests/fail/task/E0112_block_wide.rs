@@ -12,6 +12,7 @@ fn block_wide(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
         asm volatile("{ barrier" ".sync 0; }");
         cooperative_groups::this_thread_block().sync();
         asm volatile("bar.warp.sync 0xffffffff;");
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -24,6 +25,7 @@ fn in_pieces(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
         asm volatile("{\n\tbar" SYNC "}");
         barrier(0, 384);
         consumers_sync();
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }

@@ -2,3 +2,4 @@
     __syncthreads()
 dep_wait();
 JOIN(0);
+y.store(0, 0, 0.0f);

@@ -10,6 +10,7 @@ fn resets(x: In<[bf16; (T, N)]>, seen: State<[u64; (1, 1, 1, 4)], monotonic>, y:
         auto& other = seen;
         other.store(0, 0, 0, 0, 0);
         seen.add(0, 0, 0, 3, seen.at(0, 0, 0, 2));
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }

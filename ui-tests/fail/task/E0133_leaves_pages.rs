@@ -11,6 +11,7 @@ fn leaves(x: In<[bf16; (T, K)]>, w: Weight<[W; (N, K)]>, y: Out<[bf16; (T, N)]>)
             if (p.last) [[unlikely]] { break; }
             if (p.first) return;
         }
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -21,6 +22,7 @@ fn returns(x: In<[bf16; (T, K)]>, w: Weight<[W; (N, K)]>, y: Out<[bf16; (T, N)]>
         dep_wait();
         if (x.at(0, 0) == 0) return;
         auto first = w.pages().begin();
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }

@@ -6,6 +6,7 @@ use mpk_runtime::mpk_task;
 fn nothing_gives(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, M)]>) {
     consumer! {
         dep_wait();
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -14,6 +15,7 @@ fn nothing_gives(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, M)]>) {
 fn not_by_itself(x: In<[bf16; (T, 2 * N + 1)]>, y: Out<[bf16; (T, P)]>) {
     consumer! {
         dep_wait();
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -22,6 +24,7 @@ fn not_by_itself(x: In<[bf16; (T, 2 * N + 1)]>, y: Out<[bf16; (T, P)]>) {
 fn inherits_in_vain(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! {
         dep_wait();
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -30,6 +33,7 @@ fn inherits_in_vain(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
 fn five_outputs(x: In<[bf16; (T, N)]>, y0: Out<[bf16; (T, N)]>, y1: Out<[bf16; (T, N)]>, y2: Out<[bf16; (T, N)]>, y3: Out<[bf16; (T, N)]>, y4: Out<[bf16; (T, N)]>) {
     consumer! {
         dep_wait();
+        y0.store(0, 0, 0.0f); y1.store(0, 0, 0.0f); y2.store(0, 0, 0.0f); y3.store(0, 0, 0.0f); y4.store(0, 0, 0.0f);
     }
     reference! {}
 }
@@ -38,6 +42,7 @@ fn five_outputs(x: In<[bf16; (T, N)]>, y0: Out<[bf16; (T, N)]>, y1: Out<[bf16; (
 fn five_types(x0: In<[E0; (T, N)]>, x1: In<[E1; (T, N)]>, x2: In<[E2; (T, N)]>, x3: In<[E3; (T, N)]>, x4: In<[E4; (T, N)]>, y: Out<[bf16; (T, N)]>) {
     consumer! {
         dep_wait();
+        y.store(0, 0, 0.0f);
     }
     reference! {}
 }

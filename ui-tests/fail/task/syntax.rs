@@ -4,19 +4,19 @@ use mpk_runtime::mpk_task;
 
 #[mpk_task(roles(consumer(group = 2)), tile = N / 16)]
 fn options(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
-    consumer! { dep_wait(); }
+    consumer! { dep_wait(); y.store(0, 0, 0.0f); }
     reference! {}
 }
 
 #[mpk_task(roles(consumer), tiles = N - 1)]
 fn ports(x: In<[fp16; (T, N)]>, w: Wieght<[W; (N,)]>, k: Param<bool>, r: In<[bf16; N]>, y: Out<[bf16; (T, N)]>) {
-    consumer! { dep_wait(); }
+    consumer! { dep_wait(); y.store(0, 0, 0.0f); }
     reference! {}
 }
 
 #[mpk_task(roles(consumer), additive(z))]
 fn names(int: In<[bf16; (T, N)]>, a: Rows, b: Out<[bf16; (T, a)]>) {
-    consumer! { dep_wait(); }
+    consumer! { dep_wait(); b.store(0, 0, 0.0f); }
     reference! { phase {} phase {} }
 }
 
@@ -29,7 +29,7 @@ fn bodies(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
 
 #[mpk_task(roles(consumer), tiles = N)]
 fn misspelt_reference(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
-    consumer! { dep_wait(); }
+    consumer! { dep_wait(); y.store(0, 0, 0.0f); }
     refrence! {}
 }
 
@@ -41,7 +41,7 @@ fn twice(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
 
 #[mpk_task(roles(consumer), tiles = static_cast)]
 fn reserved(packet: In<[T; (T, static_cast)]>, y: Out<[T; (T, static_cast)]>) {
-    consumer! { dep_wait(); }
+    consumer! { dep_wait(); y.store(0, 0, 0.0f); }
     reference! {}
 }
 

@@ -17,6 +17,6 @@ pub fn large(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
 
 #[mpk_task(roles(consumer), smem(scratch(sums: [f32; 8])), tiles = T)]
 pub fn small(x: In<[bf16; (T, N)]>, y: Out<[bf16; (T, N)]>) {
-    consumer! { dep_wait(); sums[0] = 0.0f; }
+    consumer! { dep_wait(); sums[0] = 0.0f; y.store(0, 0, 0.0f); }
     reference! {}
 }

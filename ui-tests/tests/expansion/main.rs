@@ -45,7 +45,7 @@ fn scale(x: In<[f32; (T, 2 * N)]>, factor: Param<f32>, N: Param<u32>, y: Out<[f3
 
 #[mpk_task(roles(consumer(threads = 128)), grid, fuses(linear -> scale))]
 fn both(x: In<[bf16; (T, K)]>, seen: State<[u64; (4,)], monotonic>, rows: Rows, at: TaskOffset, y: Out<[bf16; (T, K)]>) {
-    consumer! { dep_wait(); grid_barrier(); }
+    consumer! { dep_wait(); grid_barrier(); y.store(0, 0, 0.0f); }
     reference! {
         phase { seen.set_word(0, at.index as u64 + 1); }
         phase { seen.set_word(1, rows.len() as u64 + x.rows() as u64 + y.rows().len() as u64); }
