@@ -11,6 +11,8 @@ pub struct Model {
     pub cfg: Ident,
     pub config: Type,
     pub dims: Vec<DimDef>,
+    /// Whether all of `dims` could be read, so that a name that is not there is none.
+    pub all_dims: bool,
     /// Names of values whose `let` can't be read: their uses are no errors of their own.
     pub lost: Vec<Ident>,
     pub body: Block,

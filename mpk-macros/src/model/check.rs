@@ -13,7 +13,7 @@ pub fn check(model: &Model, errors: &mut Errors) {
     dims(&model.dims, errors);
     let whole = errors.is_empty();
     let values = model.lost.iter().map(|name| Value { name, used: true }).collect();
-    let mut checker = Checker { model, errors, whole, index: None, values, layers: 0, depth: 0 };
+    let mut checker = Checker { model, errors, whole, index: None, values, unknown: Vec::new(), layers: 0, depth: 0 };
     if !checker.block(&model.body, false) {
         checker.no_value(model.name.span(), "a model without a value: its last statement gives what the model gives");
     }
@@ -86,6 +86,8 @@ struct Checker<'a> {
     index: Option<&'a Ident>,
     /// Named values in scope.
     values: Vec<Value<'a>>,
+    /// Names of dimensions that are reported.
+    unknown: Vec<String>,
     layers: usize,
     /// Blocks around.
     depth: usize,
@@ -342,7 +344,10 @@ impl<'a> Checker<'a> {
                 None if Elem::resembles(&text) => {
                     format!("`{name}` is no element type\nhelp: it is one of {}", Elem::names())
                 }
-                None => format!("no value is named `{name}`\nhelp: name it first, `let {name} = …;`"),
+                None => format!(
+                    "no value is named `{name}`\nhelp: a field of the config is `{}.{name}`; a value is named first, `let {name} = …;`",
+                    self.model.cfg
+                ),
             };
             self.errors.syntax(name.span(), what);
         }
@@ -381,6 +386,12 @@ impl<'a> Checker<'a> {
     fn weight(&mut self, weight: &Weight) {
         for (name, span, shape) in weight.modules() {
             match shape {
+                None if self.values.iter().any(|value| value.name == name) => {
+                    let what = format!(
+                        "`{name}` is a value, no weight\nhelp: begin the chain with it, `{name} -> …`, or give it by the name of its port, `r = {name}`"
+                    );
+                    self.errors.syntax(span, what);
+                }
                 None => self.errors.syntax(
                     span,
                     format!("the shape of `{name}` is not given\nhelp: write it as in the checkpoint, `{name}: [N, K]`"),
@@ -406,9 +417,11 @@ impl<'a> Checker<'a> {
 
     fn names_of(&mut self, dim: &super::ast::Poly) {
         for name in dim.names() {
-            if self.is_dim(name) {
+            // Each is said once.
+            if self.is_dim(name) || !self.model.all_dims || self.unknown.contains(&name.to_string()) {
                 continue;
             }
+            self.unknown.push(name.to_string());
             let known: Vec<String> = self.model.dims.iter().map(|d| d.name.to_string()).collect();
             let help = match closest(&name.to_string(), known.iter().map(String::as_str)) {
                 Some(near) => format!("there is `{near}`; a new one is defined in `dims {{ {name} = … }}`"),

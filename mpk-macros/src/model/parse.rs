@@ -8,7 +8,7 @@ use syn::{Attribute, Expr, Ident, LitStr, Pat, Result, Token, braced, bracketed,
 
 use super::ast::{Arm, Block, Chain, DimDef, If, Item, Layer, Let, Match, Model, Otherwise, Poly, Stmt};
 use super::poly::poly;
-use crate::errors::Errors;
+use crate::errors::{Errors, closest};
 
 /// Reads a model. What can't be read is reported and skipped, so that one run finds all errors; `None` if not even the
 /// header can be read.
@@ -46,11 +46,15 @@ impl Header {
             return Err(syn::Error::new(keyword.span(), "expected `model`, as in `pub model Name(cfg: Config) { … }`"));
         }
         let name = input.parse()?;
-        let content;
-        parenthesized!(content in input);
-        let cfg = content.parse()?;
-        content.parse::<Token![:]>()?;
-        Ok(Header { attrs, vis, name, cfg, config: content.parse()? })
+        let config = |input: ParseStream| {
+            let content;
+            parenthesized!(content in input);
+            let cfg = content.parse()?;
+            content.parse::<Token![:]>()?;
+            Ok((cfg, content.parse()?))
+        };
+        let (cfg, config) = like(config(input), "expected the config of the model, as in `pub model Name(cfg: Config) { … }`")?;
+        Ok(Header { attrs, vis, name, cfg, config })
     }
 }
 
@@ -67,14 +71,22 @@ impl Reader<'_> {
         let content;
         braced!(content in input);
         let mut dims = Vec::new();
-        if is_word(&content, "dims") && content.peek2(token::Brace) {
-            content.parse::<Ident>()?;
-            let list;
-            braced!(list in content);
-            dims = self.dims(&list);
+        let before = self.errors.len();
+        if is_word(&content, "dims") {
+            let word: Ident = content.parse()?;
+            if !content.peek(token::Brace) {
+                self.errors.syntax(word.span(), "dimensions are defined by `dims { H = hidden_size, I = intermediate_size }`");
+                skip_until(&content, |input| input.peek(token::Brace));
+            }
+            if content.peek(token::Brace) {
+                let list;
+                braced!(list in content);
+                dims = self.dims(&list);
+            }
         }
+        let all_dims = self.errors.len() == before;
         let body = Block { stmts: self.stmts(&content) };
-        Ok(Model { attrs, vis, name, cfg, config, dims, lost: std::mem::take(&mut self.lost), body })
+        Ok(Model { attrs, vis, name, cfg, config, dims, all_dims, lost: std::mem::take(&mut self.lost), body })
     }
 
     fn dims(&mut self, input: ParseStream) -> Vec<DimDef> {
@@ -83,7 +95,7 @@ impl Reader<'_> {
             let value = input.parse::<Token![=]>().and_then(|_| poly(input)).unwrap_or_else(|error| {
                 // The name is kept, so that its uses are no errors of their own.
                 reader.errors.push(error);
-                skip_until(input, ',');
+                skip_until(input, |input| is_punct(input, ','));
                 Poly::Num(0)
             });
             Ok(DimDef { name, value })
@@ -101,13 +113,13 @@ impl Reader<'_> {
                         self.errors.push(input.error("expected `,`"));
                         // What follows is the next item, or the rest of one that can't be read.
                         if !(input.peek(syn::Ident) && input.peek2(Token![=])) {
-                            skip_until(input, ',');
+                            skip_until(input, |input| is_punct(input, ','));
                         }
                     }
                 }
                 Err(error) => {
                     self.errors.push(error);
-                    skip_until(input, ',');
+                    skip_until(input, |input| is_punct(input, ','));
                 }
             }
             // Present unless the list has ended.
@@ -172,6 +184,17 @@ impl Reader<'_> {
             }
             return Ok((Stmt::Extra(names), false));
         }
+        if let (Some(word), true) = (input.cursor().ident().map(|(word, _)| word), input.peek2(syn::Ident)) {
+            // No statement has two words side by side but those above.
+            let what = match closest(&word.to_string(), ["layer", "residual", "let", "extra"]) {
+                Some("residual") => format!("`{word}` and no block\nhelp: a residual is added to a block: `residual {{ … }}`"),
+                Some(near) => format!("no statement begins with `{word}`\nhelp: did you mean `{near}`?"),
+                None => String::new(),
+            };
+            if !what.is_empty() {
+                return Err(syn::Error::new(word.span(), what));
+            }
+        }
         let chain = self.chain(input)?;
         let braced = matches!(chain.steps.last().unwrap_or(&chain.first), Item::Residual(..) | Item::If(_) | Item::Match(_));
         Ok((Stmt::Chain(chain), braced))
@@ -203,11 +226,15 @@ impl Reader<'_> {
         while input.parse::<Option<Token![.]>>()?.is_some() {
             path = format!("{path}.{}", input.call(Ident::parse_any)?);
         }
-        let content;
-        bracketed!(content in input);
-        let index = content.parse()?;
-        content.parse::<Token![in]>()?;
-        let range: Expr = content.parse()?;
+        let range = |input: ParseStream| {
+            let content;
+            bracketed!(content in input);
+            let index = content.parse()?;
+            content.parse::<Token![in]>()?;
+            Ok((index, content.parse()?))
+        };
+        let (index, range): (_, Expr) =
+            like(range(input), "expected the layers, as in `layer model.layers[i in 0..cfg.num_hidden_layers]`")?;
         let span = range.span();
         let Expr::Range(syn::ExprRange { start: Some(start), end: Some(end), limits: syn::RangeLimits::HalfOpen(_), .. }) = range
         else {
@@ -307,9 +334,14 @@ pub(super) fn is_word(input: ParseStream, word: &str) -> bool {
     input.cursor().ident().is_some_and(|(ident, _)| ident == word)
 }
 
-/// Skips to the next `stop` at this depth, or to the end.
-fn skip_until(input: ParseStream, stop: char) {
-    while !input.is_empty() && !is_punct(input, stop) && input.parse::<TokenTree>().is_ok() {}
+/// Skips to where `stop` holds at this depth, or to the end.
+fn skip_until(input: ParseStream, stop: impl Fn(ParseStream) -> bool) {
+    while !input.is_empty() && !stop(input) && input.parse::<TokenTree>().is_ok() {}
+}
+
+/// The value, or an error that says what was expected, at the same place.
+fn like<T>(result: Result<T>, expected: &str) -> Result<T> {
+    result.map_err(|error| syn::Error::new(error.span(), expected))
 }
 
 /// Skips what is left of a statement: to a `;`, or over a block that no chain goes on from.
