@@ -163,6 +163,10 @@ fn regions(tokens: TokenStream) -> syn::Result<Vec<Scratch>> {
 /// `N / 16` is the axis `N` in tiles of 16; without a division a tile is one wide.
 fn tiles(expr: &syn::Expr, errors: &mut Errors) -> Option<(Shape, Shape)> {
     match Shape::read(expr, errors)? {
+        Shape::Div(_, width) if matches!(*width, Shape::Num(0)) => {
+            errors.syntax(expr.span(), "tiles of nothing\nhelp: write the extent of a tile, as in `tiles = N / 16`");
+            None
+        }
         Shape::Div(axis, width) => Some((*axis, *width)),
         axis => Some((axis, Shape::Num(1))),
     }

@@ -19,7 +19,28 @@ const WAITED: usize = 16;
 /// Reports symbols that nothing binds, and more of anything than the plan can hold.
 pub fn check(task: &Task, errors: &mut Errors) {
     unbound(task, errors);
+    rows(task, errors);
     limits(task, errors);
+}
+
+/// The rows of a value are those of the step, `T`, and stand before its features.
+fn rows(task: &Task, errors: &mut Errors) {
+    for port in task.ports.iter().filter(|port| matches!(port.kind, PortKind::In | PortKind::Out)) {
+        let has_rows = |shape: &Shape| {
+            let mut symbols = Vec::new();
+            shape.symbols(&mut symbols);
+            symbols.iter().any(|symbol| symbol == "T")
+        };
+        let name = &port.name;
+        let what = match port.shape.as_slice() {
+            [_, features] if has_rows(features) => format!("the features of `{name}` depend on `T`, the rows of the step"),
+            [rows, _] if port.kind == PortKind::Out && !has_rows(rows) => {
+                format!("the rows of `{name}` are not those of the step, `T`, nor a multiple of them")
+            }
+            _ => continue,
+        };
+        errors.report(name.span(), Problem::new(Code::E0140, what).help("write the rows first, `(T, N)`"));
+    }
 }
 
 /// Every symbol has to get its value from what the model gives, or shapes with it would not be compared at all.
