@@ -11,34 +11,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::checker::Finding;
 use super::lexer::{Kind, Token};
-use crate::errors::{Code, Problem};
+use super::structure::is_assignment;
+use super::team::Team;
 
-/// What every thread of the task, or of its group, has to come by.
-const BARRIERS: [&str; 3] = ["groups_sync", "role_sync", "grid_barrier"];
 /// Walks at most: each finds something new, few bodies need more than three.
 const WALKS: usize = 64;
 
 /// Judges a body whose brackets fit; `varying` are the ports and regions whose values may differ.
 pub fn check(tokens: &[Token<'_>], varying: &[String], findings: &mut Vec<Finding>) {
-    if !tokens.iter().any(|token| BARRIERS.iter().any(|name| token.is(name))) {
-        return;
-    }
-    let mut walk = Walk { tokens, varying, ..Walk::default() };
-    for _ in 0..WALKS {
-        let known = walk.known();
-        walk.body();
-        if walk.known() == known {
-            break;
+    for team in [Team::Threads, Team::Lanes] {
+        if !tokens.iter().any(|token| team.barriers().iter().any(|name| token.is(name))) {
+            continue;
         }
-    }
-    for (at, (name, why)) in &walk.found {
-        // One error for what is wrong with its place anyway.
-        if !findings.iter().any(|finding| finding.at == Some(*at)) {
-            let what = format!("not all threads come by `{name}()` alike: that depends on `{why}`");
-            let problem = Problem::new(Code::E0112, what)
-                .gpu("it would wait for threads that never come: a deadlock")
-                .help("let all threads come by it, with the branch, loop or jump around the work alone; `T`, `task`, parameters and pages are the same for all of them");
-            findings.push(Finding::at(*at, problem));
+        let mut walk = Walk { tokens, varying, team, ..Walk::default() };
+        for _ in 0..WALKS {
+            let known = walk.known();
+            walk.body();
+            if walk.known() == known {
+                break;
+            }
+        }
+        for (at, (name, why)) in &walk.found {
+            // One error for what is wrong with its place anyway.
+            if !findings.iter().any(|finding| finding.at == Some(*at)) {
+                findings.push(Finding::at(*at, team.problem(name, why)));
+            }
         }
     }
 }
@@ -50,6 +47,7 @@ type Why<'a> = Option<&'a str>;
 struct Walk<'t, 'a> {
     tokens: &'t [Token<'a>],
     varying: &'t [String],
+    team: Team,
     /// Names in scope, each with the token that declares it, which is what it is known by.
     names: Vec<(&'a str, usize)>,
     /// Variables that differ.
@@ -295,13 +293,21 @@ impl<'a> Walk<'_, 'a> {
             // The size of something is the same whatever it holds.
             let sized = i > 1 && self.is(i - 1, "(") && self.is(i - 2, "sizeof");
             let name = self.word(i).filter(|_| !self.is_member(i) && !sized)?;
-            let own = ["role_thread", "role_warp", "lane", "asm", "clock", "clock64", "__activemask"].contains(&name);
-            if own || name.starts_with("atomic") {
+            // The index of the warp.
+            let warp = name == "role_warp"
+                || (name == "role_thread" && self.is(i + 3, "/") && self.tokens.get(i + 4).is_some_and(|t| t.text == "32"));
+            if warp && self.team == Team::Lanes {
+                return None;
+            }
+            if ["role_thread", "role_warp", "lane", "asm", "clock", "clock64", "__activemask"].contains(&name)
+                || name.starts_with("atomic")
+            {
                 return Some(name);
             }
             match self.declared(name) {
                 Some(declared) => self.differ.contains_key(&declared).then_some(name),
-                None => self.varying.iter().any(|port| port == name).then_some(name),
+                // What a warp loads by the same index is the same.
+                None => (self.team == Team::Threads && self.varying.iter().any(|port| port == name)).then_some(name),
             }
         })
     }
@@ -346,8 +352,7 @@ impl<'a> Walk<'_, 'a> {
         while at < end {
             let sign = self.tokens[at].text;
             let opens = ["(", "[", "{"].contains(&sign);
-            let assigns =
-                sign == "=" || (sign.len() > 1 && sign.ends_with('=') && !["==", "!=", "<=", ">=", "<=>"].contains(&sign));
+            let assigns = is_assignment(sign);
             let steps = sign == "++" || sign == "--";
             if found.is_empty()
                 && self.word(at).is_some()
@@ -408,7 +413,7 @@ impl<'a> Walk<'_, 'a> {
                 {
                     self.differ.extend(parameters.into_iter().map(|parameter| (parameter, why)));
                 }
-                if declared.map_or(BARRIERS.contains(&name), |declared| self.joins.contains(&declared)) {
+                if declared.map_or_else(|| self.is_barrier(at, name), |declared| self.joins.contains(&declared)) {
                     self.met = true;
                     let chosen = (start..at).any(|i| ["?", "&&", "||"].iter().any(|sign| self.is(i, sign)));
                     let why = self.here(inside).or(if chosen { self.mentioned(start, at) } else { None });
@@ -417,6 +422,15 @@ impl<'a> Walk<'_, 'a> {
             }
             at += 1;
         }
+    }
+
+    /// Whether the name at `at` is that of a barrier. One that says which lanes it waits for is left to the author.
+    fn is_barrier(&self, at: usize, name: &str) -> bool {
+        let masked = match name {
+            "__syncwarp" => !self.is(at + 2, ")"),
+            _ => name.starts_with("__shfl") && !self.is(at + 2, "ALL_LANES"),
+        };
+        self.team.barriers().contains(&name) && !masked
     }
 
     /// `[captures](parameters) { … }`, or an index.

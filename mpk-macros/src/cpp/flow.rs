@@ -20,6 +20,11 @@ pub fn check(subject: &Subject<'_>, events: &[Event<'_>], findings: &mut Vec<Fin
         let problem = match &event.what {
             What::GridBarrier { inside } => grid_barrier(subject, *inside, &events[..i]),
             What::Use { port, member } if subject.monotonic.iter().any(|name| name == port) => monotonic(port, *member),
+            What::Spin => Some(
+                Problem::new(Code::E0102, "a loop that waits by itself: nothing in it changes what it asks")
+                    .gpu("it may never end, and no abort would end it: a deadlock")
+                    .help("wait for other tasks with `dep_wait()`, for threads with `groups_sync()`, for workers with `grid_barrier()`"),
+            ),
             What::Unbalanced => Some(Problem::plain(
                 "a bracket without its other half",
                 "close every bracket that is opened, in each branch of an `#if`",

@@ -11,6 +11,7 @@ mod place;
 mod rebuild;
 mod scan;
 mod structure;
+mod team;
 mod this;
 mod words;
 

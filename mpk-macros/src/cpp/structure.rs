@@ -32,6 +32,8 @@ pub enum What<'a> {
     Leave(&'a str),
     /// `grid_barrier()`, and what keeps some workers from it.
     GridBarrier { inside: Option<&'static str> },
+    /// A loop that does nothing but ask.
+    Spin,
     /// A bracket without its other half, or far too many of them.
     Unbalanced,
 }
@@ -255,6 +257,7 @@ impl<'a> Walk<'_, 'a> {
 
     /// A branch or loop, at its first word.
     fn control(&mut self, word: &str, context: Context) {
+        let start = self.next;
         self.next += 1;
         self.looped = false;
         let body = match word {
@@ -283,10 +286,23 @@ impl<'a> Walk<'_, 'a> {
                 context.branch()
             }
         };
+        let header = self.next;
         self.statement(body);
+        if matches!(word, "for" | "while") && self.waits(start, header) {
+            self.event(self.tokens[start].at, What::Spin);
+        }
         if word == "if" && self.eat("else") {
             self.statement(body);
         }
+    }
+
+    /// Whether a loop, whose body is from `body` up to here, changes nothing that it asks for.
+    fn waits(&self, start: usize, body: usize) -> bool {
+        const IDLE: [&str; 6] = ["__nanosleep", "__threadfence", "__threadfence_block", "__syncwarp", "_Pragma", "continue"];
+        let changes = |t: &Token<'_>| t.kind == Kind::Punct && (t.is("++") || t.is("--") || is_assignment(t.text));
+        let ranged = self.tokens[start..body].iter().any(|t| t.is(":"));
+        let idle = |t: &Token<'_>| t.kind != Kind::Word || IDLE.contains(&t.text);
+        !ranged && !self.tokens[start..self.next].iter().any(changes) && self.tokens[body..self.next].iter().all(idle)
     }
 
     fn jump(&mut self, token: Token<'a>, context: Context) {
@@ -447,6 +463,11 @@ impl<'a> Walk<'_, 'a> {
 
 fn is_name_or_sign(token: &Token<'_>) -> bool {
     matches!(token.kind, Kind::Word | Kind::Punct)
+}
+
+/// Whether an operator gives its left side a value.
+pub fn is_assignment(sign: &str) -> bool {
+    sign.ends_with('=') && !["==", "!=", "<=", ">=", "<=>"].contains(&sign)
 }
 
 /// Whether a statement begins with this word, wherever it stands.

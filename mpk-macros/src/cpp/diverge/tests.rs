@@ -58,6 +58,21 @@ fn lambdas_are_what_they_do() {
 }
 
 #[test]
+fn lanes_are_a_team_of_their_own() {
+    assert_eq!(of("if (lane() < 16) v = lane_sum<16>(v);"), ["lane"]);
+    assert_eq!(
+        of("for (uint32_t i = role_thread(); i < N; i += 256) v = lane_max(x.at(0, i)); if (lane() == 0) __syncwarp();"),
+        ["i", "lane"]
+    );
+    assert_eq!(of("const bool live = lane() < N; if (!live) return; v = __shfl_xor_sync(ALL_LANES, v, 1);"), ["live"]);
+    let fine =
+        "for (uint32_t t = role_warp(); t < T; t += role_warps()) { if (x.at(t, 0) > 0) v = lane_sum<32>(v); __syncwarp(); }
+        const uint32_t warp = role_thread() / 32; if (warp == 0) v = lane_sum<32>(lane());
+        if (lane() < 8) { __syncwarp(0xff); v = __shfl_sync(0xff, v, 0); }";
+    assert_eq!(of(fine), [""; 0]);
+}
+
+#[test]
 fn what_is_the_same_for_all_threads_is_fine() {
     let fine = "const uint32_t end = smaller(task.first_tile + task.tiles, T);
         for (uint32_t t = task.first_tile; t < end; ++t) {

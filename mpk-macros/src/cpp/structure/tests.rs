@@ -14,6 +14,7 @@ fn of(source: &str) -> Vec<String> {
             What::LoosePages => "loose pages".to_string(),
             What::Leave(word) => format!("leave {word}"),
             What::GridBarrier { inside: place } => format!("grid {}", inside(place)),
+            What::Spin => "spin".to_string(),
             What::Unbalanced => "unbalanced".to_string(),
         })
         .collect()
@@ -92,6 +93,15 @@ fn pages_of_anything_else_are_loose() {
     assert_eq!(of("for (;; a ? 1 : w.pages()) {}"), ["w.pages", "loose pages"]);
     assert_eq!(of("for (auto p : w.pages().first()) {}"), ["w.pages", "loose pages"]);
     assert_eq!(of("auto f = &Matrix::pages; uint32_t pages = 3;"), ["loose pages"]);
+}
+
+#[test]
+fn loops_that_only_ask_are_found() {
+    assert_eq!(of("while (f() < 4) {} for (;;); while (f()) { __nanosleep(20); }"), ["spin", "spin", "spin"]);
+    assert_eq!(
+        of("while (n--) {} for (int i = 0; i < 4; ++i) {} while (f()) { g(); } do { g(); } while (f()); for (a : b) {}"),
+        [""; 0]
+    );
 }
 
 #[test]
