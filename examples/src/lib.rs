@@ -9,6 +9,11 @@ use std::process::ExitCode;
 pub use interrupt::{INTERRUPTED, Interrupt};
 use mpk_runtime::engine::{Backend, Options};
 
+/// The examples of the reference are compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/reference.md")]
+struct Reference;
+
 /// The folder of the tiny Qwen3 that ships with the programs: beside the program if it was bundled, else in the source tree.
 pub fn tiny_model() -> PathBuf {
     let bundled = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join("tiny-qwen3")));

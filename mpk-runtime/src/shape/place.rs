@@ -24,11 +24,12 @@ pub(super) const fn mixed(sig: &Signature, a: (&str, Place), b: (&str, Place)) -
     let text = Text::new().str(if partial { "MPK-E0152: " } else { "MPK-E0150: " });
     let text = text.str(sig.name).str(" takes a ").str(a.1.name()).str(" value of ").str(a.0);
     let text = text.str(" and a ").str(b.1.name()).str(" value of ").str(b.0);
-    text.str(if partial {
-        "\nwhat every rank has in full would be added once per rank\nhelp: put the collective before the sum, so that it is added once"
-    } else {
-        "\neach rank would add its share to features of another\nhelp: end the sharded stretch with `shard = row` and `all_reduce` first"
-    })
+    if partial {
+        let from = if a.1.same(Place::Partial) { a.0 } else { b.0 };
+        let text = text.str("\nwhat every rank has in full would be added once per rank\nhelp: write `-> all_reduce` behind ");
+        return text.str(from).str(", before the sum, so that it is added once");
+    }
+    text.str("\neach rank would add its share to features of another\nhelp: end the sharded stretch with `shard = row` and `all_reduce` first")
 }
 
 pub(super) enum Wrong {
