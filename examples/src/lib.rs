@@ -9,6 +9,11 @@ use std::process::ExitCode;
 pub use interrupt::{INTERRUPTED, Interrupt};
 use mpk_runtime::engine::{Backend, Options};
 
+/// The examples of the reference are compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/reference.md")]
+struct Reference;
+
 /// The folder of the tiny Qwen3 that ships with the programs: beside the program if it was bundled, else in the source tree.
 pub fn tiny_model() -> PathBuf {
     let bundled = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join("tiny-qwen3")));
@@ -24,7 +29,7 @@ pub struct RunArgs {
     /// Where to run
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendArg,
-    /// Ranks to shard the model over
+    /// Ranks to shard the model over, all in this process
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub ranks: usize,
     /// Threads of the host executor (all cores); they never change the result
@@ -112,5 +117,11 @@ pub fn write_file(path: &Path, text: &str) -> Result<(), String> {
 /// A range as `A..B`.
 pub fn range(text: &str) -> Result<std::ops::Range<usize>, String> {
     let ends = text.split_once("..").and_then(|(a, b)| Some(a.trim().parse().ok()?..b.trim().parse().ok()?));
-    ends.ok_or_else(|| format!("`{text}` is not a range: write `0..4` for the first four"))
+    match ends {
+        Some(range) if !range.is_empty() => Ok(range),
+        Some(range) => {
+            Err(format!("`{text}` is empty: write `{0}..{1}` for {0} alone", range.start, range.start.saturating_add(1)))
+        }
+        None => Err(format!("`{text}` is not a range: write `0..4` for the first four")),
+    }
 }

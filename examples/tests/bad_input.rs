@@ -100,6 +100,14 @@ fn weights_that_are_missing_or_damaged() {
 }
 
 #[test]
+fn a_pointer_of_git_lfs_is_not_the_weights() {
+    let model = Model::new();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 3000000\n";
+    fs::write(model.path("model.safetensors"), pointer).unwrap();
+    model.refused(&["MPK-L0304", "model.safetensors", "Git LFS pointer", "git lfs pull"]);
+}
+
+#[test]
 fn a_shard_that_is_missing_or_truncated() {
     let model = Model::new();
     let (header, _) = model.weights();
@@ -112,6 +120,33 @@ fn a_shard_that_is_missing_or_truncated() {
     model.refused(&[two]);
     fs::write(model.path(two), [9, 0, 0, 0, 0, 0, 0, 0, b'{']).unwrap();
     model.refused(&["MPK-L0304", two]);
+    // Half a download is one problem, however many tensors lie beyond it.
+    let whole = fs::read(model.path(one)).unwrap();
+    fs::write(model.path(one), &whole[..whole.len() / 2]).unwrap();
+    let output = model.generate(&["--prompt", "In the"]);
+    refused(&output, &[one, "more tensors end beyond it too: the file is truncated"]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr).matches(one).count(), 1);
+}
+
+#[test]
+fn weights_that_the_config_ties() {
+    let (head, table) = ("lm_head.weight", "model.embed_tokens.weight");
+    // A config that speaks of a head which is not there.
+    Model::config("tie_word_embeddings", json!(false)).refused(&["MPK-L0301", head, "missing", "tie_word_embeddings"]);
+    // A head that is the embedding once more, and one that is not.
+    let model = Model::new();
+    let (mut header, mut data) = model.weights();
+    let [from, to] = [0, 1].map(|end| header[table]["data_offsets"][end].as_u64().unwrap() as usize);
+    header[head] = header[table].clone();
+    header[head]["data_offsets"] = json!([data.len(), data.len() + to - from]);
+    data.extend_from_within(from..to);
+    model.write_weights(&header, &data);
+    let expected = Model::new().generate(&["--prompt", "In the"]).stdout;
+    let text = |stdout: &[u8]| String::from_utf8_lossy(stdout).lines().next().map(str::to_owned);
+    assert_eq!(text(&model.generate(&["--prompt", "In the"]).stdout), text(&expected));
+    *data.last_mut().unwrap() ^= 1;
+    model.write_weights(&header, &data);
+    model.refused(&["MPK-L0301", head, "is not a copy of", table, "tie_word_embeddings"]);
 }
 
 #[test]
@@ -165,7 +200,13 @@ fn configs_that_make_no_sense() {
         // Large, but no more than a number may be.
         Model::config(field, json!(i32::MAX - 1)).refused(&[]);
     }
-    Model::config("rope_scaling", json!({ "rope_type": "yarn", "factor": 4.0 })).refused(&["config.json", "rope_scaling"]);
+    Model::config("rope_scaling", json!({ "rope_type": "yarn", "factor": 4.0 })).refused(&[
+        "config.json",
+        "rope_scaling",
+        "`yarn`",
+        "help: the model runs only with these",
+    ]);
+    Model::config("use_sliding_window", json!(true)).refused(&["use_sliding_window", "help: use another checkpoint"]);
     for factor in [json!(0), json!(-1.5), json!(1e60)] {
         let scaling = json!({ "rope_type": "linear", "factor": factor });
         Model::config("rope_scaling", scaling).refused(&["config.json", "rope_scaling.factor"]);
@@ -209,12 +250,13 @@ fn requests_that_make_no_sense() {
     let cases: &[(&[&str], &[&str])] = &[
         (&["--prompt", ""], &["no tokens"]),
         (&["--prompt-ids", ""], &["--prompt-ids"]),
-        (&["--prompt-ids", "1,x"], &["--prompt-ids"]),
+        (&["--prompt-ids", "1,x"], &["--prompt-ids", "`x` is no token id", "commas"]),
         (&["--prompt-ids", "-1"], &["-1"]),
         (&["--prompt-ids", "1,4000000000"], &["4000000000", "vocabulary"]),
         (&["--prompt-ids", "1,5000000000"], &["5000000000"]),
         (&["--prompt-ids", "1", "--prompt", "a"], &["--prompt-ids", "--prompt"]),
-        (&["--prompt-ids", "1,2,3", "--max-context", "3"], &["3 tokens", "context"]),
+        (&["--prompt-ids", "1,2,3", "--max-context", "3"], &["3 tokens", "context of 3 positions", "--max-context"]),
+        (&["--prompt-ids", "1", "--max-context", "1"], &["has 1 token,", "context of 1 position "]),
         (&["--max-context", "0"], &["context of 0"]),
         (&["--max-context", "1000000000000"], &["1000000000000"]),
         (&["--max-new-tokens", "0"], &["0 new tokens"]),
@@ -223,6 +265,7 @@ fn requests_that_make_no_sense() {
         (&["--top-p", "0.9"], &["--top-p"]),
         (&["--ranks", "0"], &["0 ranks"]),
         (&["--ranks", "3"], &["linear_v3", "3 ranks"]),
+        (&["--ranks", "4"], &["attention_partial", "`16 * (16 / 32)` on one rank", "rank count"]),
         (&["--ranks", "18446744073709551615"], &["linear_v3", "ranks"]),
         (&["--threads", "0"], &["0 threads"]),
         (&["--backend", "tpu"], &["tpu"]),
@@ -247,7 +290,7 @@ fn plans_that_can_not_be_made() {
         (&["--slots", "0"], &["slots"]),
         (&["--slots", "17"], &["slots"]),
         (&["--layers", "36..37"], &["36..37", "0..36"]),
-        (&["--layers", "3..3"], &["3..3"]),
+        (&["--layers", "3..3"], &["`3..3` is empty: write `3..4`"]),
         (&["--layers", "all"], &["all"]),
         (&["--context", "0"], &["context"]),
         (&["--svg", "/no/such/folder/plan.svg"], &["/no/such/folder/plan.svg"]),
@@ -298,4 +341,17 @@ fn goldens_without_the_logits_that_they_name() {
 #[test]
 fn checks_of_tasks_have_threads_of_their_own() {
     refused(&run(VERIFY, &["--tasks", "--threads", "2"]), &["--tasks", "--threads"]);
+}
+
+#[test]
+fn goldens_of_other_weights() {
+    let shipped = shipped();
+    let (model, other) = (shipped.with_file_name("tiny-llama"), shipped.join("goldens.json"));
+    let output = run(VERIFY, &["--backend", "host", "--model", model.to_str().unwrap(), "--goldens", other.to_str().unwrap()]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let goldens: Value = serde_json::from_slice(&fs::read(other).unwrap()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    for word in ["tiny-qwen3: FAIL", "sha256sum", goldens["safetensors_sha256"].as_str().unwrap(), "equal for 0 of 64"] {
+        assert!(text.contains(word), "no `{word}` in {text}");
+    }
 }

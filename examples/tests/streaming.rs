@@ -67,3 +67,32 @@ fn json_is_one_object() {
     assert_eq!(object["ids"].as_array().unwrap().len(), 8);
     assert!(object["text"].as_str().is_some_and(|text| text.starts_with(" God created")), "{object}");
 }
+
+#[test]
+fn the_last_line_is_the_statistics_and_why_it_ended_is_said_apart() {
+    let run = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_generate")).args(["--backend", "host"]).args(args).output().unwrap();
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (text, stderr) = run(&["--max-context", "8"]);
+    assert!(
+        text.starts_with("In the beginning God created the heaven\n\n5 tokens, ") && text.ends_with(", backend host\n"),
+        "{text}"
+    );
+    assert!(stderr.contains("the context of 8 positions is full"), "{stderr}");
+    // As many as were asked for: nothing is to be said.
+    let (text, stderr) = run(&["--max-new-tokens", "1"]);
+    assert!(text.lines().last().unwrap().starts_with("1 token, ") && stderr.is_empty(), "{text}{stderr}");
+}
+
+#[test]
+fn a_version_is_that_of_its_program() {
+    for (program, name) in [
+        (env!("CARGO_BIN_EXE_generate"), "generate"),
+        (env!("CARGO_BIN_EXE_plan"), "plan"),
+        (env!("CARGO_BIN_EXE_verify"), "verify"),
+    ] {
+        let output = Command::new(program).arg("--version").output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{name} {}\n", env!("CARGO_PKG_VERSION")));
+    }
+}

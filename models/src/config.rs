@@ -42,6 +42,9 @@ pub struct DenseConfig {
 /// No model has a larger number in its config: products of two do not overflow.
 const LARGEST: usize = i32::MAX as usize;
 
+/// Help where the config asks for what the family does not have.
+const OTHER: &str = "\nhelp: use another checkpoint, or write the family that this one is of with `model!`";
+
 /// The fields as they stand in the file, with the defaults of transformers for this type of model.
 #[derive(Deserialize)]
 struct Fields {
@@ -123,16 +126,19 @@ impl TryFrom<Fields> for DenseConfig {
             return Err(format!("`head_dim` is {head_dim}: a rope takes an even width"));
         }
         if f.hidden_act != "silu" {
-            return Err(format!("`hidden_act` is `{}`: this family is written with `silu`", f.hidden_act));
+            return Err(format!("`hidden_act` is `{}`: this family is written with `silu`{OTHER}", f.hidden_act));
         }
         if f.quantization_config.is_some() {
-            return Err("`quantization_config` is given: this family reads bf16, f16 and f32 weights".into());
+            return Err(
+                "`quantization_config` is given: this family reads bf16, f16 and f32 weights\nhelp: use the checkpoint that is not quantized"
+                    .into(),
+            );
         }
         if f.partial_rotary_factor.is_some_and(|factor| factor != 1.0) {
-            return Err("`partial_rotary_factor` is not 1: this family rotates whole heads".into());
+            return Err(format!("`partial_rotary_factor` is not 1: this family rotates whole heads{OTHER}"));
         }
         if f.use_sliding_window {
-            return Err("`use_sliding_window` is true: sliding windows are not supported".into());
+            return Err(format!("`use_sliding_window` is true: every layer of this family attends to the whole context{OTHER}"));
         }
         for (name, value) in [("rms_norm_eps", f.rms_norm_eps), ("rope_theta", f.rope_theta)] {
             // Both are used as f32.

@@ -26,7 +26,7 @@ const LEAST_STEPS: u32 = 64;
 
 /// Measure decode steps of a model with random weights on a GPU, beside the floor that its memory sets.
 #[derive(Parser)]
-#[command(version)]
+#[command(name = "bench", version)]
 struct Args {
     /// A config.json, or the folder that holds it
     #[arg(long, value_name = "FILE")]

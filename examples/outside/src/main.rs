@@ -1,5 +1,7 @@
 //! A model, its ops and their tasks in a crate that depends on `mpk-runtime` alone: built, planned, proven and run on the host.
 
+#[cfg(test)]
+mod checks;
 mod tasks;
 
 use std::collections::HashMap;

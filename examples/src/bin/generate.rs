@@ -8,15 +8,18 @@ use std::time::Instant;
 
 use clap::Parser;
 use examples::{INTERRUPTED, Interrupt, RunArgs};
-use mpk_runtime::engine::{End, Engine, Options, Params};
+use mpk_runtime::engine::{End, Engine, Options, Params, Token};
 use mpk_runtime::text::Message;
 use serde_json::json;
 
 /// Generate text with a model, always the likeliest token.
 ///
-/// Ctrl-C ends the text: the last line is printed and the exit code is 130. Bad input is one error and exit code 2.
+/// The text is streamed to stdout; the last line of stdout is `N tokens, R tokens/s, backend B`. For other programs `--json` prints
+/// one object instead: prompt_ids, ids, text (empty where the checkpoint has no tokenizer), backend and tokens_per_s. What else is
+/// to be said goes to stderr. Ctrl-C ends the text: the last line is printed and the exit code is 130. Bad input is one error and
+/// exit code 2.
 #[derive(Parser)]
-#[command(version)]
+#[command(name = "generate", version)]
 struct Args {
     /// Folder of a Hugging Face checkpoint [default: the tiny Qwen3 that ships with the repository]
     #[arg(long, value_name = "DIR")]
@@ -24,8 +27,8 @@ struct Args {
     /// Continue this text
     #[arg(long, value_name = "TEXT", group = "input", allow_hyphen_values = true)]
     prompt: Option<String>,
-    /// Continue these token ids
-    #[arg(long, value_name = "1,2,3", value_delimiter = ',', group = "input")]
+    /// Continue these token ids; where the checkpoint has no tokenizer, ids are printed too
+    #[arg(long, value_name = "1,2,3", value_delimiter = ',', value_parser = token_id, group = "input")]
     prompt_ids: Option<Vec<u32>>,
     /// Answer this message, through the model's chat template
     #[arg(long, value_name = "TEXT", group = "input", allow_hyphen_values = true)]
@@ -33,7 +36,7 @@ struct Args {
     /// Most tokens to generate
     #[arg(long, default_value_t = 64, value_name = "N")]
     max_new_tokens: usize,
-    /// Positions that prompt and text may have together
+    /// Positions that prompt and text may have together [default: what the config says, at most 8192]
     #[arg(long, value_name = "N")]
     max_context: Option<usize>,
     #[command(flatten)]
@@ -41,6 +44,12 @@ struct Args {
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
+}
+
+/// One of `--prompt-ids`.
+fn token_id(text: &str) -> Result<u32, String> {
+    let id = text.trim();
+    id.parse().map_err(|_| format!("`{id}` is no token id: give whole numbers from 0 to {}, with commas between them", u32::MAX))
 }
 
 fn main() -> ExitCode {
@@ -62,7 +71,7 @@ fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
         (.., Ok(tokenizer)) => tokenizer.encode(prompt, true)?,
     };
 
-    let (backend, notices) = (engine.backend(), engine.notices().to_vec());
+    let (backend, context, notices) = (engine.backend(), engine.context(), engine.notices().to_vec());
     let params = Params { max_new_tokens: args.max_new_tokens, end: End::Stop };
     let generation = engine.generate(&ids, params)?.cancelled_by(interrupt.begin());
     notices.iter().for_each(|notice| eprintln!("{notice}"));
@@ -72,10 +81,12 @@ fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
     let mut show = |piece: &str| if args.json { Ok(()) } else { write!(stdout, "{piece}").and_then(|()| stdout.flush()) };
     show(prompt)?;
     let (mut out, mut text) = (Vec::new(), String::new());
+    let mut ended = false;
     let start = Instant::now();
     for token in generation {
-        let id = token?.id;
+        let Token { id, end } = token?;
         out.push(id);
+        ended = end;
         match &mut stream {
             Some(stream) => {
                 let piece = stream.push(id).unwrap_or_default();
@@ -88,7 +99,11 @@ fn run(args: &Args) -> Result<ExitCode, Box<dyn Error>> {
     let tokens_per_s = out.len() as f64 / start.elapsed().as_secs_f64();
     let rest = stream.and_then(|s| s.finish()).unwrap_or_default();
     text.push_str(&rest);
-    show(&format!("{rest}\n\n{} tokens, {tokens_per_s:.1} tokens/s, backend {backend}\n", out.len()))?;
+    let tokens = if out.len() == 1 { "token" } else { "tokens" };
+    show(&format!("{rest}\n\n{} {tokens}, {tokens_per_s:.1} tokens/s, backend {backend}\n", out.len()))?;
+    if out.len() < args.max_new_tokens && !ended && !interrupt.came() {
+        eprintln!("ended: the context of {context} positions is full; see `--max-context`");
+    }
     if args.json {
         let object = json!({"prompt_ids": ids, "ids": out, "text": text, "backend": backend, "tokens_per_s": tokens_per_s});
         writeln!(stdout, "{object}")?;

@@ -11,8 +11,11 @@ use mpk_runtime::engine::{PlanOptions, Proven};
 use mpk_runtime::load::Config;
 
 /// Plan a model from its config, prove the plan and show it.
+///
+/// Prints a report: the ops with their tiles and bytes, the balance of the workers, the memory. `--svg` and `--source` write a
+/// file beside it; `--json` prints the plan instead of it. One of the three at a time.
 #[derive(Parser)]
-#[command(version)]
+#[command(name = "plan", version)]
 struct Args {
     /// A config.json, or the folder that holds it
     #[arg(long, value_name = "FILE")]
@@ -26,22 +29,22 @@ struct Args {
     /// Ranks to shard the model over
     #[arg(long, default_value_t = 1, value_name = "N")]
     ranks: usize,
-    /// Plan these layers only, with the head and the tail of the model
+    /// Plan these layers only, `0..4` for the first four, with the head and the tail of the model
     #[arg(long, value_name = "A..B", value_parser = examples::range)]
     layers: Option<Range<usize>>,
-    /// Positions that a sequence may have
+    /// Positions that a sequence may have [default: what the config says, at most 8192]
     #[arg(long, value_name = "N")]
     context: Option<usize>,
     /// Plan the unfused chain of the model's ops
     #[arg(long)]
     chain: bool,
-    /// Print the whole plan as JSON
+    /// Print the whole plan as one JSON object: queues, streams, waits, buffers, memory
     #[arg(long, group = "output")]
     json: bool,
-    /// Draw the plan
+    /// Draw the plan: a step on all workers, and a worker's shared memory
     #[arg(long, value_name = "FILE", group = "output")]
     svg: Option<PathBuf>,
-    /// Write the CUDA source of its kernel
+    /// Write the CUDA source of its kernel, prelude included
     #[arg(long, value_name = "FILE", group = "output")]
     source: Option<PathBuf>,
 }
@@ -73,12 +76,6 @@ fn run(args: Args) -> Result<ExitCode, Box<dyn Error>> {
         examples::write_file(path, &codegen::generate(&plan)?.flat())?;
     }
     let [planning, proving] = [planning, proving].map(|time| time.as_secs_f64() * 1e3);
-    examples::print(format!(
-        "{}planned in {planning:.0} ms\nproven in {proving:.0} ms: {} tasks, {} edges, {} bytes of outputs written exactly once a step",
-        plan.report(),
-        proof.tasks,
-        proof.edges,
-        proof.bytes
-    ))?;
+    examples::print(format!("{}planned in {planning:.0} ms\nproven in {proving:.0} ms: {proof}", plan.report()))?;
     Ok(ExitCode::SUCCESS)
 }

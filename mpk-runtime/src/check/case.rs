@@ -28,6 +28,8 @@ pub struct Case {
     pub(super) inputs: Vec<Fed>,
     pub(super) states: Vec<(&'static str, Matrix)>,
     pub(super) steps: Vec<Step>,
+    /// Calls that say something of what is not there yet.
+    pub(super) stray: Vec<String>,
 }
 
 /// A `Weight` of the task.
@@ -50,8 +52,8 @@ pub(super) struct Fed {
 
 pub(super) struct Step {
     pub(super) rows: StepRows,
-    /// Parallel to [`Case::inputs`]; one matrix for all ranks, or one for each.
-    pub(super) inputs: Vec<Vec<Matrix>>,
+    /// Ports and values, parallel to [`Case::inputs`]; one matrix for all ranks, or one for each.
+    pub(super) inputs: Vec<(&'static str, Vec<Matrix>)>,
     pub(super) expects: Vec<Expect>,
 }
 
@@ -82,6 +84,15 @@ pub(super) enum Target {
     State(&'static str),
 }
 
+impl Target {
+    /// The port that it is of.
+    pub(super) fn port(&self) -> &'static str {
+        match self {
+            Target::Out(port) | Target::View(port, _) | Target::State(port) => port,
+        }
+    }
+}
+
 impl Case {
     /// A case whose first step has `rows` rows: tokens of one sequence.
     pub fn new(name: impl Into<String>, rows: usize) -> Case {
@@ -102,6 +113,7 @@ impl Case {
             inputs: Vec::new(),
             states: Vec::new(),
             steps: vec![Step { rows, inputs: Vec::new(), expects: Vec::new() }],
+            stray: Vec::new(),
         }
     }
 
@@ -149,8 +161,9 @@ impl Case {
 
     /// The parts of the input named last: queries, keys and values.
     pub fn parts(mut self, parts: &[usize]) -> Case {
-        if let Some(fed) = self.inputs.last_mut() {
-            fed.parts = parts.to_vec();
+        match self.inputs.last_mut() {
+            Some(fed) => fed.parts = parts.to_vec(),
+            None => self.stray.push("`parts` comes before any input\nhelp: name the input first".into()),
         }
         self
     }
@@ -162,7 +175,7 @@ impl Case {
             let features = if elem == Elem::U64 { cols / 2 } else { cols };
             self.inputs.push(Fed { port, elem, place, parts: vec![features] });
         }
-        self.now().inputs.push(x);
+        self.now().inputs.push((port, x));
         self
     }
 
@@ -209,8 +222,11 @@ impl Case {
 
     /// As [`Case::not`], with a result for each rank.
     pub fn not_by_rank(mut self, without: &'static str, wrong: Vec<Matrix>) -> Case {
-        if let Some(expect) = self.now().expects.last_mut() {
-            expect.mutants.push((without, wrong));
+        match self.now().expects.last_mut() {
+            Some(expect) => expect.mutants.push((without, wrong)),
+            None => {
+                self.stray.push(format!("what a step is not without {without} comes before what it gives\nhelp: say that first"))
+            }
         }
         self
     }

@@ -7,7 +7,7 @@ use half::bf16;
 use super::case::{Case, Expect, Fed, Step, Target, of_rank};
 use super::feed::feed;
 use super::machine::{Machine, Start};
-use super::{Check, Failure, Figures, Matrix, compare};
+use super::{Check, Failure, Figures, Matrix, compare, names};
 use crate::engine::HOPPER_SHARED_MEMORY;
 use crate::graph::{Builder, Graph, Input, NodeArg, OpCall, TensorId, WeightExpr};
 use crate::host::Tensors;
@@ -19,6 +19,9 @@ use crate::verify::verify;
 pub const WORKERS: usize = 5;
 /// Rows of a plan: a step may have fewer.
 const PLAN_ROWS: usize = 16;
+
+/// A byte of an output before a step: all of them make a NaN that no arithmetic gives, and a word that no task means.
+const POISON: u8 = 0xff;
 
 /// What came of a case.
 pub(super) struct Outcome {
@@ -32,6 +35,7 @@ pub(super) struct Outcome {
 
 /// Runs a case of `check`.
 pub(super) fn case(check: &Check, case: &Case, start: Start) -> Result<Outcome, Failure> {
+    names::check(&check.op, case)?;
     let plan = plan(check, case)?;
     verify(&plan).map_err(crate::engine::Error::Unproven)?;
     let plan = Arc::new(plan);
@@ -42,7 +46,8 @@ pub(super) fn case(check: &Check, case: &Case, start: Start) -> Result<Outcome, 
         for expect in &step.expects {
             for rank in 0..case.ranks {
                 let result = run.result(rank, expect, step.rows.len())?;
-                outcome.judge(expect, rank, &result);
+                let unwritten = run.unwritten(rank, expect, step.rows.len())?;
+                outcome.judge(expect, rank, &result, unwritten);
             }
         }
     }
@@ -99,11 +104,14 @@ fn without_last_tile(check: &Check, plan: &Plan, live: usize) -> Option<Plan> {
 }
 
 impl Outcome {
-    fn judge(&mut self, expect: &Expect, rank: usize, result: &Matrix) {
+    fn judge(&mut self, expect: &Expect, rank: usize, result: &Matrix, unwritten: Option<String>) {
         let Some(definition) = of_rank(&expect.definition, rank) else { return };
         match compare(result, definition, expect.rule) {
             Ok(figures) => self.figures = self.figures.or(figures),
-            Err(what) => self.failures.push(format!("{} on rank {rank}: {what}", expect.what.name())),
+            Err(what) => {
+                let what = unwritten.unwrap_or(what);
+                self.failures.push(format!("{} on rank {rank}: {what}", expect.what.name()));
+            }
         }
         // What was really computed must be told apart from a result that lacks something.
         for (without, wrong) in &expect.mutants {
@@ -120,8 +128,8 @@ impl Outcome {
 impl Target {
     fn name(&self) -> String {
         match self {
-            Target::Out(port) | Target::State(port) => format!("`{port}`"),
             Target::View(port, _) => format!("a function of `{port}`"),
+            Target::Out(port) | Target::State(port) => format!("`{port}`"),
         }
     }
 }
@@ -193,7 +201,7 @@ impl<'a> Run<'a> {
 
     /// Runs a step of the case.
     fn step(&mut self, case: &Case, step: &Step) -> Result<(), Failure> {
-        for (op, (fed, values)) in case.inputs.iter().zip(&step.inputs).enumerate() {
+        for (op, (fed, (_, values))) in case.inputs.iter().zip(&step.inputs).enumerate() {
             self.feed(op, fed, values, case.ranks)?;
         }
         self.machine.step(&step.rows)
@@ -219,6 +227,24 @@ impl<'a> Run<'a> {
                 Ok(Matrix::decode(elem, last, &self.machine.state(rank, at)?))
             }
         }
+    }
+
+    /// Elements of an `Out` that still hold what it was filled with before the step; none of a state, which is not filled.
+    fn unwritten(&self, rank: usize, expect: &Expect, rows: usize) -> Result<Option<String>, Failure> {
+        if let Target::State(_) = expect.what {
+            return Ok(None);
+        }
+        let tensor = self.tensor(expect.what.port())?;
+        let of = &self.plan.graph.tensors[tensor];
+        let bytes = self.machine.tensor(rank, tensor, rows)?;
+        let filled: Vec<bool> = bytes.chunks_exact(of.elem.size()).map(|elem| elem.iter().all(|byte| *byte == POISON)).collect();
+        let count = filled.iter().filter(|filled| **filled).count();
+        let first = filled.iter().position(|filled| *filled);
+        Ok(first.map(|at| {
+            let (row, column) = (at / of.features(), at % of.features());
+            let of = filled.len();
+            format!("{count} of {of} elements were never written, the first in row {row}, column {column}")
+        }))
     }
 
     fn out(&self, rank: usize, port: &str, rows: usize) -> Result<Matrix, Failure> {

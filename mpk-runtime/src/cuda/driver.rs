@@ -12,13 +12,17 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum DeviceError {
     /// There is no driver.
-    #[error("no NVIDIA driver: libcuda is not installed on this machine; use `--backend host`")]
+    #[error(
+        "no NVIDIA driver: libcuda is not installed on this machine\nhelp: install one, or run on the host (`--backend host`)"
+    )]
     NoDriver,
     /// There is no device.
-    #[error("the NVIDIA driver finds no GPU; use `--backend host`")]
+    #[error("the NVIDIA driver finds no GPU\nhelp: see that `nvidia-smi` lists one, or run on the host (`--backend host`)")]
     NoDevice,
     /// The device is of another architecture.
-    #[error("{name} is of compute capability {major}.{minor}; the kernels are made for 9.0 (Hopper): use `--backend host`")]
+    #[error(
+        "{name} is of compute capability {major}.{minor}; the kernels are made for 9.0 (Hopper)\nhelp: run on the host (`--backend host`)"
+    )]
     Architecture {
         /// The device.
         name: String,

@@ -34,7 +34,7 @@ pub enum CudaError {
     #[error(transparent)]
     Weight(#[from] WeightError),
     /// More ranks than one.
-    #[error("{0} ranks on one GPU: the CUDA executor runs one rank; use `--backend host`")]
+    #[error("{0} ranks on one GPU: the CUDA executor runs one rank\nhelp: run on the host (`--backend host`)")]
     Ranks(usize),
     /// Rows that the plan does not hold.
     #[error("a step of {rows} rows; the plan holds 1 to {most}")]

@@ -1,14 +1,16 @@
 //! What can go wrong between a folder and a token.
 
+use std::fmt;
+
 use crate::graph::GraphError;
 use crate::host::HostError;
 use crate::load::LoadError;
-use crate::plan::PlanError;
+use crate::plan::{PlanError, plural};
 use crate::text::TextError;
 use crate::verify::Violation;
 
 /// Why a model can't be loaded or a token not be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum Error {
     /// The checkpoint or its config.
     #[error(transparent)]
@@ -60,7 +62,10 @@ pub enum Error {
         vocab: usize,
     },
     /// A prompt that leaves no room.
-    #[error("the prompt has {tokens} tokens, the context {context}\nhelp: shorten it or raise `max_context`")]
+    #[error(
+        "the prompt has {}, and the context of {} has no room for one more\nhelp: shorten the prompt, or ask for a longer context: `max_context` of the options, `--max-context`",
+        plural(*tokens, "token"), plural(*context, "position")
+    )]
     Prompt {
         /// Tokens of the prompt.
         tokens: usize,
@@ -77,6 +82,25 @@ pub enum Error {
     },
 }
 
+/// What `fn main() -> Result<(), Error>` prints: the text for people.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 fn list(violations: &[Violation]) -> String {
     violations.iter().map(|v| format!("\n  {v}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_main_returns_is_printed_for_people() {
+        let error = Error::Prompt { tokens: 1, context: 1 };
+        assert_eq!(format!("{error:?}"), error.to_string());
+        assert!(error.to_string().starts_with("the prompt has 1 token, and the context of 1 position has no room"));
+    }
 }

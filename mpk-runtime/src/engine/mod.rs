@@ -20,7 +20,7 @@ use crate::load::{Checkpoint, Config, Progress};
 use crate::plan::Plan;
 use crate::step::{PAGE_POSITIONS, Row, StepRows};
 use crate::text::Tokenizer;
-use runner::{Runner, Target};
+use runner::{Runner, Target, on_the_host};
 use tensors::Weights;
 
 /// Workers of a rank on the host. The bits of a result depend on it, so it is the same on every machine.
@@ -143,7 +143,7 @@ impl Engine {
             match Runner::new(target, proven.plan, weights.clone(), threads) {
                 // A GPU that can't run this model: no compiler, too little memory.
                 Err(Error::Cuda(why)) if falls_back => {
-                    notices.push(format!("running on the host: {why}"));
+                    notices.push(on_the_host(&why));
                     target = Target::Host;
                     proven = plan_for(&target, &config, options)?;
                 }

@@ -38,7 +38,7 @@ impl Target {
             Backend::Auto => Ok(match open() {
                 Ok(device) => Target::Cuda(device),
                 Err(why) => {
-                    notices.push(format!("running on the host: {why}"));
+                    notices.push(on_the_host(&why));
                     Target::Host
                 }
             }),
@@ -52,6 +52,13 @@ impl Target {
             Target::Cuda(device) => device.multiprocessors,
         }
     }
+}
+
+/// The line for a user whose plan does not run on a GPU, though nobody asked for the host: why, without what would help it.
+pub fn on_the_host(why: &CudaError) -> String {
+    let why = why.to_string();
+    let what = why.split("\nhelp: ").next().unwrap_or(&why);
+    format!("running on the host: {what}")
 }
 
 /// Runs steps of a plan.

@@ -19,7 +19,7 @@ impl Weights {
     /// Finds all weights of `graph`; also lines for the user about types that were rounded.
     ///
     /// # Errors
-    /// MPK-L0301 and L0302, all misses at once.
+    /// MPK-L0301 and L0302, all misses at once; or a tied tensor that is not what it is tied to.
     pub fn resolve(checkpoint: Checkpoint, graph: &Graph, progress: &mut Progress) -> Result<(Weights, Vec<String>), LoadError> {
         let wants: Vec<Want> = graph
             .weights
@@ -27,7 +27,12 @@ impl Weights {
             .flat_map(|weight| weight.sources())
             .map(|source| Want { names: source.names, shape: source.shape })
             .collect();
-        let ids = checkpoint.resolve(&wants, &graph.extras)?;
+        let mut extras = graph.extras.clone();
+        for (copy, of) in &graph.ties {
+            checkpoint.check_copy(&copy.names, &of.names)?;
+            extras.extend(copy.names.iter().cloned());
+        }
+        let ids = checkpoint.resolve(&wants, &extras)?;
         let notices = checkpoint.round(&ids, &mut |done, total| progress.update(done, total))?;
         let found = wants.into_iter().zip(ids).filter_map(|(want, id)| Some((want.names.into_iter().next()?, id))).collect();
         Ok((Weights { checkpoint, found }, notices))

@@ -5,6 +5,7 @@
 
 mod continuation;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ const TIE_FACTOR: f64 = 6.0;
 const EXTRA_STEPS: usize = 2;
 
 /// The file can't be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum GoldensError {
     /// It can't be read.
     #[error("cannot read {}: {source}\nhelp: check the path and its permissions", path.display())]
@@ -46,11 +47,20 @@ pub enum GoldensError {
     Engine(#[from] Error),
 }
 
+/// What `fn main() -> Result<(), GoldensError>` prints: the text for people.
+impl fmt::Debug for GoldensError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// Reference outputs of one model.
 #[derive(Debug, Deserialize)]
 pub struct Goldens {
     /// The model's name.
     pub model: String,
+    /// The SHA-256 of the file of its weights, if the goldens name it.
+    pub safetensors_sha256: Option<String>,
     bf16_error: Bf16<Pooled>,
     cases: Vec<Case>,
 }
@@ -128,6 +138,10 @@ pub struct CaseResult {
     pub wrong: Vec<usize>,
     /// Whether free running gives the reference's tokens up to the first step that differs.
     pub free_running: bool,
+    /// Tokens of the reference.
+    pub tokens: usize,
+    /// Those of them that free running gives too, from the first on.
+    pub free_tokens: usize,
     /// RMS error of the five best logits.
     pub rms_top5: f64,
     /// RMS error of all logits at the last prompt position, if the file has them.
@@ -182,6 +196,7 @@ impl Goldens {
             let free: Vec<u32> = free?.into_iter().map(|t| t.id).collect();
             let same = result.differing.first().copied().unwrap_or(case.output_ids.len());
             result.free_running = free.get(..same) == case.output_ids.get(..same);
+            result.free_tokens = free.iter().zip(&case.output_ids).take_while(|(ours, theirs)| ours == theirs).count();
             cases.push(result);
         }
         let error = &self.bf16_error.cpu;
@@ -208,6 +223,8 @@ impl Case {
             differing: judged.differing,
             wrong: judged.wrong,
             free_running: false,
+            tokens: self.output_ids.len(),
+            free_tokens: 0,
             rms_top5: judged.errors.root(),
             rms_prompt: None,
         }

@@ -43,6 +43,7 @@ impl Builder {
             tensors: Vec::new(),
             weights: Vec::new(),
             extras: Vec::new(),
+            ties: Vec::new(),
             output: 0,
         };
         Builder { graph, wanted: layers, layer: None, tie, by_name: HashMap::new() }
@@ -53,6 +54,7 @@ impl Builder {
         let mut builder = Builder::new(&graph.model, graph.ranks, None, false);
         builder.graph.layers = graph.layers.clone();
         builder.graph.extras = graph.extras.clone();
+        builder.graph.ties = graph.ties.clone();
         builder
     }
 
@@ -85,9 +87,9 @@ impl Builder {
         self.graph.extras.push(name);
     }
 
-    /// `tied(a, b)`: `b` if the config ties them, else whichever the checkpoint has.
+    /// `tied(a, b)`: `b` if the config ties them, else `a`.
     pub fn tied(&self, a: WeightExpr, b: WeightExpr) -> WeightExpr {
-        if self.tie { b } else { WeightExpr::Tied(Box::new(a), Box::new(b)) }
+        if self.tie { WeightExpr::Tied(Box::new(a), Box::new(b)) } else { a }
     }
 
     /// Adds an op and gives its first output.
@@ -404,12 +406,13 @@ impl Builder {
     }
 
     fn weight(&mut self, weight: &WeightExpr) -> NodeArg {
+        let weight = weight.clone().untied(&mut self.graph.ties);
         // Equal weights have equal first names, and few weights share one.
         let name = weight.first_name();
         let same = self.by_name.entry(name.to_string()).or_default();
-        let at = same.iter().copied().find(|w| self.graph.weights[*w] == *weight);
+        let at = same.iter().copied().find(|w| self.graph.weights[*w] == weight);
         NodeArg::Weight(at.unwrap_or_else(|| {
-            self.graph.weights.push(weight.clone());
+            self.graph.weights.push(weight);
             same.push(self.graph.weights.len() - 1);
             self.graph.weights.len() - 1
         }))

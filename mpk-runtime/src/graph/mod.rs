@@ -23,7 +23,7 @@ use crate::task::TaskDef;
 
 /// A config that a model can be built from.
 pub trait ModelConfig: serde::de::DeserializeOwned {
-    /// Whether `tied(a, b)` means `b` even where the checkpoint has `a`.
+    /// Whether `tied(a, b)` means `b`, else `a`.
     fn tie_word_embeddings(&self) -> bool {
         false
     }
@@ -67,6 +67,8 @@ pub struct Graph {
     pub weights: Vec<WeightExpr>,
     /// Tensors of the checkpoint that the model names as unused.
     pub extras: Vec<String>,
+    /// What the config ties: a tensor that the checkpoint may have, and the one that it must then equal.
+    pub ties: Vec<(Source, Source)>,
     /// The value the model gives.
     pub output: TensorId,
 }

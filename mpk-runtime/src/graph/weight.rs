@@ -18,7 +18,7 @@ pub enum WeightExpr {
     Stack(Vec<WeightExpr>),
     /// Experts: weights of one shape under a new first dimension.
     Experts(Vec<WeightExpr>),
-    /// The first if the checkpoint has it and the config does not tie, else the second.
+    /// The second, where the config ties them: the first, if the checkpoint has it, is a copy. A graph holds the second alone.
     Tied(Box<WeightExpr>, Box<WeightExpr>),
     /// Rows of a weight that holds several parts, in order: the lengths of the parts taken.
     Rows(Box<WeightExpr>, Vec<usize>),
@@ -58,24 +58,35 @@ impl WeightExpr {
                 vec![Source { names: vec![format!("{name}{suffix}")], shape: shape.clone() }]
             }
             WeightExpr::Stack(parts) | WeightExpr::Experts(parts) => parts.iter().flat_map(WeightExpr::sources).collect(),
-            WeightExpr::Tied(a, b) => {
-                let mut sources = a.sources();
-                for (source, other) in sources.iter_mut().zip(b.sources()) {
-                    source.names.extend(other.names);
-                }
-                sources
-            }
-            WeightExpr::Rows(of, _) | WeightExpr::Sharded { of, .. } => of.sources(),
+            WeightExpr::Tied(_, of) | WeightExpr::Rows(of, _) | WeightExpr::Sharded { of, .. } => of.sources(),
             WeightExpr::Absorb(a, b) => [a.sources(), b.sources()].concat(),
         }
     }
 
+    /// This weight without its ties, each of which is added to `ties`: what may be there, and what it is a copy of.
+    pub(super) fn untied(self, ties: &mut Vec<(Source, Source)>) -> WeightExpr {
+        let mut inner = |of: Box<WeightExpr>| Box::new(of.untied(ties));
+        match self {
+            WeightExpr::Module { .. } => self,
+            WeightExpr::Stack(parts) => WeightExpr::Stack(parts.into_iter().map(|part| part.untied(ties)).collect()),
+            WeightExpr::Experts(parts) => WeightExpr::Experts(parts.into_iter().map(|part| part.untied(ties)).collect()),
+            WeightExpr::Rows(of, rows) => WeightExpr::Rows(inner(of), rows),
+            WeightExpr::Absorb(a, b) => WeightExpr::Absorb(inner(a), inner(b)),
+            WeightExpr::Sharded { of, shard, ranks } => WeightExpr::Sharded { of: inner(of), shard, ranks },
+            WeightExpr::Tied(copy, of) => {
+                let of = of.untied(ties);
+                ties.extend(copy.sources().into_iter().zip(of.sources()));
+                of
+            }
+        }
+    }
+
     /// The path of the first module in it.
-    pub(super) fn first_name(&self) -> &str {
+    pub(crate) fn first_name(&self) -> &str {
         match self {
             WeightExpr::Module { name, .. } => name,
             WeightExpr::Stack(parts) | WeightExpr::Experts(parts) => parts.first().map_or("", WeightExpr::first_name),
-            WeightExpr::Tied(of, _) | WeightExpr::Absorb(of, _) | WeightExpr::Rows(of, _) | WeightExpr::Sharded { of, .. } => {
+            WeightExpr::Tied(_, of) | WeightExpr::Absorb(of, _) | WeightExpr::Rows(of, _) | WeightExpr::Sharded { of, .. } => {
                 of.first_name()
             }
         }
@@ -97,7 +108,7 @@ impl WeightExpr {
                 shape.extend(parts.first().map(WeightExpr::shape).unwrap_or_default());
                 shape
             }
-            WeightExpr::Tied(a, _) => a.shape(),
+            WeightExpr::Tied(_, of) => of.shape(),
             WeightExpr::Rows(of, rows) => {
                 let mut shape = of.shape();
                 if let Some(first) = shape.first_mut() {
@@ -130,7 +141,7 @@ impl WeightExpr {
         match self {
             WeightExpr::Stack(parts) => parts.iter().flat_map(WeightExpr::parts).collect(),
             WeightExpr::Experts(parts) => parts.first().map(WeightExpr::parts).unwrap_or_default(),
-            WeightExpr::Tied(a, _) => a.parts(),
+            WeightExpr::Tied(_, of) => of.parts(),
             WeightExpr::Rows(_, rows) => rows.clone(),
             WeightExpr::Sharded { of, shard: Shard::Column, ranks } => of.parts().iter().map(|p| p / ranks).collect(),
             WeightExpr::Sharded { of, .. } => of.parts(),

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread is in a call whose panic is caught.
+    /// Whether this thread is in a call whose panic is caught; such calls may nest.
     static CATCHES: Cell<bool> = const { Cell::new(false) };
     /// Where the last such panic was.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
@@ -22,9 +22,9 @@ pub fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
             false => before(panic),
         }));
     });
-    CATCHES.set(true);
+    let around = CATCHES.replace(true);
     let result = catch_unwind(AssertUnwindSafe(call));
-    CATCHES.set(false);
+    CATCHES.set(around);
     result.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
         format!("{}{}", text.unwrap_or("it panicked"), PLACE.take())

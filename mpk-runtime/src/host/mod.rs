@@ -13,6 +13,7 @@ mod weights;
 
 use std::sync::Arc;
 
+pub(crate) use caught::caught;
 pub use run::{Hang, Stuck};
 pub use weights::{Tensors, WeightError, view};
 

@@ -27,7 +27,8 @@ pub fn view<'a>(weight: &WeightExpr, rank: usize, tensors: &'a dyn Tensors) -> R
 
 fn pieces<'a>(weight: &WeightExpr, rank: usize, tensors: &'a dyn Tensors) -> Result<Vec<Piece<'a>>, WeightError> {
     match weight {
-        WeightExpr::Module { .. } | WeightExpr::Tied(..) => Ok(vec![leaf(weight, tensors)?]),
+        WeightExpr::Module { .. } => Ok(vec![leaf(weight, tensors)?]),
+        WeightExpr::Tied(_, of) => pieces(of, rank, tensors),
         WeightExpr::Stack(parts) | WeightExpr::Experts(parts) => {
             let parts: Result<Vec<_>, _> = parts.iter().map(|part| pieces(part, rank, tensors)).collect();
             Ok(parts?.concat())
@@ -35,12 +36,12 @@ fn pieces<'a>(weight: &WeightExpr, rank: usize, tensors: &'a dyn Tensors) -> Res
         WeightExpr::Rows(of, lengths) => {
             let whole = pieces(of, rank, tensors)?;
             let [whole] = whole[..] else {
-                return Err(WeightError("rows(…) takes the rows of one tensor".into()));
+                return Err(WeightError(format!("rows({}, …) takes the rows of one tensor", of.first_name())));
             };
             let mut first = 0;
             let mut parts = Vec::new();
             for rows in lengths {
-                parts.push(rows_of(whole, first, *rows)?);
+                parts.push(rows_of(of, whole, first, *rows)?);
                 first += rows;
             }
             Ok(parts)
@@ -48,7 +49,7 @@ fn pieces<'a>(weight: &WeightExpr, rank: usize, tensors: &'a dyn Tensors) -> Res
         WeightExpr::Sharded { of, shard, ranks } => {
             let share = |piece: Piece<'a>| match shard {
                 Shard::None => Ok(piece),
-                Shard::Column => rows_of(piece, piece.rows / ranks * rank, piece.rows / ranks),
+                Shard::Column => rows_of(of, piece, piece.rows / ranks * rank, piece.rows / ranks),
                 Shard::Row => {
                     let cols = piece.cols / ranks;
                     Ok(Piece { first: piece.first + cols * rank, cols, ..piece })
@@ -56,9 +57,11 @@ fn pieces<'a>(weight: &WeightExpr, rank: usize, tensors: &'a dyn Tensors) -> Res
             };
             pieces(of, rank, tensors)?.into_iter().map(share).collect()
         }
-        WeightExpr::Absorb(..) => {
-            Err(WeightError("absorb(…) is a product that is made when weights are packed: no executor packs it yet".into()))
-        }
+        WeightExpr::Absorb(a, b) => Err(WeightError(format!(
+            "absorb({}, {}) is a product that is made when weights are packed: no executor packs it yet",
+            a.first_name(),
+            b.first_name()
+        ))),
     }
 }
 
@@ -78,9 +81,10 @@ fn leaf<'a>(weight: &WeightExpr, tensors: &'a dyn Tensors) -> Result<Piece<'a>, 
     Ok(Piece { data, rows, stride: cols, first: 0, cols })
 }
 
-fn rows_of<'a>(piece: Piece<'a>, first: usize, rows: usize) -> Result<Piece<'a>, WeightError> {
+fn rows_of<'a>(of: &WeightExpr, piece: Piece<'a>, first: usize, rows: usize) -> Result<Piece<'a>, WeightError> {
     if first + rows > piece.rows {
-        return Err(WeightError(format!("rows {first}..{} of a tensor of {} rows", first + rows, piece.rows)));
+        let (name, last) = (of.first_name(), first + rows);
+        return Err(WeightError(format!("rows {first}..{last} of `{name}` are asked for, which has {} rows", piece.rows)));
     }
     Ok(Piece { data: &piece.data[first * piece.stride..], rows, ..piece })
 }
@@ -138,8 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_tensor_is_named() {
-        let error = view(&module("missing"), 0, &numbers()).map(|_| ()).unwrap_err();
-        assert!(error.to_string().contains("missing.weight"));
+    fn what_is_wrong_with_a_weight_is_told_by_its_name() {
+        let text = |weight: WeightExpr| view(&weight, 0, &numbers()).map(|_| ()).unwrap_err().to_string();
+        assert!(text(module("missing")).contains("missing.weight"));
+        let rows = text(WeightExpr::Rows(Box::new(module("qkv")), vec![2, 5]));
+        assert!(rows.contains("rows 2..7 of `qkv` are asked for, which has 6 rows"), "{rows}");
+        let absorb = text(WeightExpr::Absorb(Box::new(module("up")), Box::new(module("down"))));
+        assert!(absorb.contains("absorb(up, down)"), "{absorb}");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use half::bf16;
 use safetensors::Dtype;
 
-use super::error::{LoadError, Problem, WEIGHTS_HELP};
+use super::error::{LoadError, Problem};
 use super::findings::Findings;
 use super::index::Index;
 use super::listing::shown;
@@ -103,7 +103,7 @@ impl Checkpoint {
         if let Some((path, index)) = index {
             checkpoint.check_index(path, index, &damaged, &mut problems);
         }
-        if problems.is_empty() { Ok(checkpoint) } else { Err(LoadError::Malformed { problems, help: WEIGHTS_HELP }) }
+        if problems.is_empty() { Ok(checkpoint) } else { Err(LoadError::weights(problems)) }
     }
 
     /// Every tensor of the index must lie in the shard that it names, unless that shard is reported already.

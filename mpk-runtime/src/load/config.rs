@@ -14,6 +14,10 @@ const LONGEST_CONFIG: u64 = 10_000_000;
 /// The file name in a checkpoint.
 const CONFIG: &str = "config.json";
 
+/// Help for a choice that the model's code does not have.
+const UNSUPPORTED: &str =
+    "the model runs only with these: use a checkpoint with one of them, or add the other to the model's code";
+
 /// The base of the rotary embedding where a config names none, as in transformers.
 const DEFAULT_ROPE_THETA: f64 = 10_000.0;
 
@@ -61,7 +65,8 @@ impl Config {
     /// Turns it into the struct of its model.
     ///
     /// # Errors
-    /// [`LoadError::Malformed`] (MPK-L0304) naming the field that is missing or has the wrong type.
+    /// [`LoadError::Malformed`] (MPK-L0304) naming the field that is missing or has the wrong type; a message of the struct's own
+    /// may bring its help after `\nhelp: `.
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, LoadError> {
         serde_path_to_error::deserialize(Value::Object(self.fields.clone())).map_err(|error| {
             let path = error.path().to_string();
@@ -74,7 +79,11 @@ impl Config {
                 None if path == "." => ("fields".to_owned(), what),
                 None => (path, what),
             };
-            LoadError::field(&self.path, field, what)
+            match what.split_once("\nhelp: ") {
+                Some((what, help)) => LoadError::field_with_help(&self.path, field, what, help.to_owned()),
+                None if what.starts_with("unknown variant") => LoadError::field_with_help(&self.path, field, what, UNSUPPORTED),
+                None => LoadError::field(&self.path, field, what),
+            }
         })
     }
 

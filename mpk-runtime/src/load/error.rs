@@ -1,5 +1,6 @@
 //! What can be wrong with a checkpoint, as data; the text for users is made here too.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,7 @@ pub enum LoadError {
         /// Everything found, in the order of the files.
         problems: Vec<Problem>,
         /// What the user can do.
-        help: &'static str,
+        help: Cow<'static, str>,
     },
 
     /// MPK-L0301 and MPK-L0302: the checkpoint does not hold what the model names, or holds more.
@@ -69,6 +70,21 @@ pub enum LoadError {
         dtype: Dtype,
         /// The type asked for.
         wanted: Dtype,
+    },
+
+    /// MPK-L0301: two tensors that the config ties differ, so that one of them would be left out.
+    #[error(
+        "MPK-L0301: {}: tensor {} is not a copy of {}, to which the config ties it\n\
+         help: set `tie_word_embeddings` to false in config.json if the model has both, or remove the tensor that it does not use",
+        path.display(), shown(tensor), shown(of)
+    )]
+    Tied {
+        /// The file that holds the first.
+        path: PathBuf,
+        /// The tensor.
+        tensor: String,
+        /// What it should equal.
+        of: String,
     },
 
     /// `config.json` names no architecture, or one that is not known.
@@ -156,16 +172,38 @@ pub struct Unused {
 }
 
 impl LoadError {
+    /// Problems with weight files.
+    pub(super) fn weights(problems: Vec<Problem>) -> Self {
+        let pointer = problems.iter().any(|problem| problem.what == POINTER);
+        Self::Malformed { problems, help: if pointer { POINTER_HELP } else { WEIGHTS_HELP }.into() }
+    }
+
     /// A single problem with a field of a JSON file beside the weights.
     pub(crate) fn field(path: &Path, field: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::field_with_help(path, field, what, JSON_HELP)
+    }
+
+    /// The same where something else helps.
+    pub(super) fn field_with_help(
+        path: &Path,
+        field: impl Into<String>,
+        what: impl Into<String>,
+        help: impl Into<Cow<'static, str>>,
+    ) -> Self {
         let problem = Problem { path: path.to_owned(), field: field.into(), what: what.into() };
-        Self::Malformed { problems: vec![problem], help: JSON_HELP }
+        Self::Malformed { problems: vec![problem], help: help.into() }
     }
 }
 
 /// Help for weight files.
-pub(super) const WEIGHTS_HELP: &str = "the files are damaged, incomplete, or were not written by \
+const WEIGHTS_HELP: &str = "the files are damaged, incomplete, or were not written by \
                                        safetensors: fetch the checkpoint again and compare its checksums";
+
+/// What is said of a file that Git LFS has left in the place of another.
+pub(super) const POINTER: &str = "is a Git LFS pointer: the weights themselves were not fetched";
+
+/// Help for such files.
+const POINTER_HELP: &str = "run `git lfs pull` in the folder of the checkpoint, or fetch the file from where it was published";
 
 /// Help for the JSON files beside them.
 pub(super) const JSON_HELP: &str = "correct the field, or fetch the file again from where the checkpoint was published";
@@ -191,7 +229,7 @@ fn mismatch(dir: &Path, misses: &[Miss], unused: &[Unused]) -> String {
                 dir.display()
             ),
             fold_numbered(misses.iter().map(ToString::to_string).collect()),
-            "check that config.json belongs to these weights, and the names and shapes in the model",
+            "check that config.json belongs to these weights, `tie_word_embeddings` too, and the names and shapes in the model",
         ));
     }
     if !unused.is_empty() {
@@ -203,7 +241,7 @@ fn mismatch(dir: &Path, misses: &[Miss], unused: &[Unused]) -> String {
                 dir.display()
             ),
             fold_numbered(unused.iter().map(ToString::to_string).collect()),
-            "use each in the model, or name it there as known to be unneeded: extra \"NAME\";",
+            "check that config.json belongs to these weights; in a model of your own use each, or name it as unneeded: extra \"NAME\";",
         ));
     }
     parts.join("\n")

@@ -51,7 +51,7 @@ impl Index {
             Ok(Self { weight_map })
         } else {
             let problems = findings.into_problems(path).collect();
-            Err(LoadError::Malformed { problems, help: JSON_HELP })
+            Err(LoadError::Malformed { problems, help: JSON_HELP.into() })
         }
     }
 

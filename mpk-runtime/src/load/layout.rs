@@ -27,7 +27,12 @@ pub(super) fn place(entry: Entry, data_len: usize, findings: &mut Findings) -> O
     let mut wrong = |field: &str, what: String| findings.add_in(&name, field, what);
     let dtype = read_dtype(&entry.dtype).map_err(|what| wrong("dtype", what)).ok();
     let shape = read_shape(&entry.shape).map_err(|what| wrong("shape", what)).ok();
-    let bytes = read_offsets(&entry.data_offsets, data_len).map_err(|what| wrong("data_offsets", what)).ok();
+    let bytes = read_offsets(&entry.data_offsets).map_err(|what| wrong("data_offsets", what)).ok();
+    if let Some(end) = bytes.as_ref().map(|bytes| bytes.end).filter(|end| *end > data_len) {
+        findings.add_beyond(&name, format!("ends at byte {end} of the data, but the file has only {data_len}"));
+        return None;
+    }
+    let mut wrong = |field: &str, what: String| findings.add_in(&name, field, what);
     let (dtype, shape, bytes) = (dtype?, shape?, bytes?);
     match byte_len(dtype, &shape) {
         None => {
@@ -72,7 +77,7 @@ fn read_shape(value: &Shallow) -> Result<Box<[usize]>, String> {
     dims.iter().map(|dim| whole(dim).map_err(|what| format!("holds {what}"))).collect()
 }
 
-fn read_offsets(value: &Shallow, data_len: usize) -> Result<Range<usize>, String> {
+fn read_offsets(value: &Shallow) -> Result<Range<usize>, String> {
     let Shallow::List(ends, 2) = value else {
         return Err(match value {
             Shallow::List(_, length) => format!("has {length} elements, not 2"),
@@ -85,9 +90,6 @@ fn read_offsets(value: &Shallow, data_len: usize) -> Result<Range<usize>, String
     };
     if begin > end {
         return Err(format!("begins at {begin}, after its end at {end}"));
-    }
-    if end > data_len {
-        return Err(format!("ends at byte {end} of the data, but the file has only {data_len}"));
     }
     Ok(begin..end)
 }

@@ -8,7 +8,7 @@ use super::error::{Found, LoadError, Miss, Nearest, Unused};
 /// A tensor that a model needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Want {
-    /// Names that would do, best first: more than one for a tied weight.
+    /// Names that would do, best first.
     pub names: Vec<String>,
     /// Its shape in elements, slowest dimension first.
     pub shape: Vec<usize>,
@@ -55,6 +55,20 @@ impl Checkpoint {
         } else {
             Err(LoadError::Mismatch { dir: self.dir().to_owned(), misses, unused })
         }
+    }
+
+    /// Whether the tensor `copy`, if the checkpoint has it, is the same as `of`, if it has that: what a config says that ties them.
+    ///
+    /// # Errors
+    /// [`LoadError::Tied`] (MPK-L0301).
+    pub fn check_copy(&self, copy: &[String], of: &[String]) -> Result<(), LoadError> {
+        let find = |names: &[String]| names.iter().find_map(|name| self.find(name)).map(|id| self.tensor(id));
+        let (Some(copy), Some(of)) = (find(copy), find(of)) else { return Ok(()) };
+        if (copy.dtype(), copy.shape(), copy.bytes()) == (of.dtype(), of.shape(), of.bytes()) {
+            return Ok(());
+        }
+        let [tensor, of] = [copy.name(), of.name()].map(str::to_owned);
+        Err(LoadError::Tied { path: copy.file().to_owned(), tensor, of })
     }
 
     fn differs(&self, id: TensorId, want: &Want) -> Option<Found> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
-use super::error::Problem;
+use super::error::{POINTER, Problem};
 use super::findings::Findings;
 use super::header;
 use super::layout::{self, Placed};
@@ -37,6 +37,9 @@ impl Shard {
     /// `Err` is a problem that ends the reading.
     fn check(path: &Path, findings: &mut Findings) -> Result<(Self, Vec<Placed>), (&'static str, String)> {
         let map = map_file(path).map_err(|error| ("file", format!("cannot be read: {error}")))?;
+        if map.starts_with(b"version https://git-lfs") {
+            return Err(("file", POINTER.to_owned()));
+        }
         let (length, rest) = map
             .split_first_chunk::<8>()
             .ok_or_else(|| ("header length", format!("the file has {} bytes; the length takes 8", map.len())))?;

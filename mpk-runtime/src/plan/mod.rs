@@ -21,6 +21,7 @@ use serde::Serialize;
 
 pub use error::PlanError;
 pub(crate) use planner::{MOST_BYTES, TENSOR_ALIGN, check_options, packed};
+pub(crate) use sections::{plural, size};
 pub use tiles::{STRIP_ROWS, Tiles, eval, strip_parts, symbols};
 
 use crate::graph::{Graph, OpId, TensorId};

@@ -11,7 +11,8 @@ pub(super) const PALE: &str = "#eef1f4";
 /// Ops that stream weights.
 pub(super) const STRONG: [&str; 7] = ["#2f6db5", "#e0803a", "#3f9a6b", "#7b5aa6", "#c8465a", "#b08a2e", "#3a9fb0"];
 /// Ops that do not.
-pub(super) const SOFT: [&str; 8] = ["#8fa3b8", "#d8b365", "#7cc0bd", "#b7a0cc", "#a3bf7f", "#d69a9a", "#a8a29a", "#6f8fa8"];
+pub(super) const SOFT: [&str; 10] =
+    ["#8fa3b8", "#d8b365", "#7cc0bd", "#b7a0cc", "#a3bf7f", "#d69a9a", "#a8a29a", "#54728c", "#8c6d4f", "#d9a9cf"];
 
 /// Memory that belongs to no op.
 pub(super) const GREYS: [&str; 2] = ["#5d6875", "#aab4bf"];

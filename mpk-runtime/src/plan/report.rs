@@ -120,11 +120,11 @@ impl Plan {
             if buffer.parity > 1 {
                 write!(copies, " × {} steps", buffer.parity)?;
             }
-            writeln!(out, "  {i:>3}: {:>10} bytes{copies}, {held} tensors", grouped(buffer.bytes))?;
+            writeln!(out, "  {i:>3}: {:>10} bytes{copies}, {}", grouped(buffer.bytes), plural(held, "tensor"))?;
         }
         let (states, weights): (usize, usize) =
             (self.states.iter().map(super::State::bytes).sum(), self.weights.iter().map(|w| w.bytes).sum());
-        writeln!(out, "states: {} of {} pages, {}", self.states.len(), self.pages, size(states))?;
+        writeln!(out, "states: {} of {}, {}", self.states.len(), plural(self.pages, "page"), size(states))?;
         writeln!(out, "weights: {}, {} packed", self.weights.len(), size(weights))?;
         let arrivals = |f: fn(usize, usize) -> usize, start| self.counters.iter().map(|c| c.arrivals).fold(start, f);
         let system = self.counters.iter().filter(|c| c.scope == Scope::Sys).count();

@@ -94,7 +94,7 @@ fn segment_bytes(plan: &Plan, source: &PageSource) -> usize {
 }
 
 /// `15.14 GB`, `384 KB`: decimal units, three digits.
-pub(super) fn size(bytes: usize) -> String {
+pub(crate) fn size(bytes: usize) -> String {
     let (mut value, mut unit) = (bytes as f64, "B");
     for next in ["KB", "MB", "GB", "TB"] {
         if value < 999.5 {
@@ -125,6 +125,6 @@ pub(super) fn grouped(n: usize) -> String {
 }
 
 /// `1 tile`, `1,536 tiles`.
-pub(super) fn plural(n: usize, one: &str) -> String {
+pub(crate) fn plural(n: usize, one: &str) -> String {
     format!("{} {one}{}", grouped(n), if n == 1 { "" } else { "s" })
 }

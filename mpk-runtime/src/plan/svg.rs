@@ -62,7 +62,7 @@ impl Plan {
         self.draw_axes(&mut canvas, row, bottom, scale);
         self.draw_balance(&mut canvas, row);
         let legend = self.draw_legend(&mut canvas, &kinds, bottom + 74.0);
-        let end = self.draw_shared(&mut canvas, legend + 34.0);
+        let end = self.draw_shared(&mut canvas, &kinds, legend + 34.0);
         canvas.finish(WIDTH, end + 30.0)
     }
 
@@ -112,14 +112,19 @@ impl Plan {
             None if has(worker) => column.width,
             None => 0.0,
         };
-        // Neighbours that are alike are one rectangle.
-        let mut from = 0;
+        // Neighbours that are alike are one rectangle; the name goes onto the highest that is wide enough, where it can be read.
+        let name_width = 7.4 * kind.title.chars().count() as f64;
+        let (mut from, mut named) = (0, None::<(f64, f64)>);
         for worker in 1..=self.options.workers {
             if worker < self.options.workers && length(worker) == length(from) {
                 continue;
             }
             if length(from) > 0.0 {
-                canvas.rect(column.x, TOP + row * from as f64, length(from), row * (worker - from) as f64, kind.color, CRISP);
+                let (y, high) = (TOP + row * from as f64, row * (worker - from) as f64);
+                canvas.rect(column.x, y, length(from), high, kind.color, CRISP);
+                if high >= 20.0 && length(from) > name_width && named.is_none_or(|(_, highest)| high > highest) {
+                    named = Some((y, high));
+                }
             }
             from = worker;
         }
@@ -130,12 +135,12 @@ impl Plan {
             &format!("font-size='11' text-anchor='middle' fill='{MUTED}'"),
             &(column.kind + 1).to_string(),
         );
-        if column.width > 7.4 * kind.title.chars().count() as f64 && height > 60.0 {
+        if let Some((y, high)) = named {
             let place = if column.broken { column.x + column.width * 0.29 } else { middle };
             let style = "font-size='12.5' text-anchor='middle' fill='#fff'";
             // Beside a break there is room for the last word only.
             let name = if column.broken { kind.title.rsplit(' ').next().unwrap_or("") } else { &kind.title };
-            canvas.text(place, TOP + height / 2.0 + 4.0, style, name);
+            canvas.text(place, y + high / 2.0 + 4.0, style, name);
         }
         if column.broken {
             // A break in the scale, right of the middle.
@@ -209,7 +214,7 @@ impl Plan {
         top + 44.0 * rows as f64
     }
 
-    fn draw_shared(&self, canvas: &mut Canvas, top: f64) -> f64 {
+    fn draw_shared(&self, canvas: &mut Canvas, kinds: &[Kind], top: f64) -> f64 {
         let all = self.options.shared_memory.max(1);
         let scale = (WIDTH - 2.0 * MARGIN) / all as f64;
         let heading = format!("Shared memory of a worker: {} bytes", grouped(all));
@@ -218,6 +223,9 @@ impl Plan {
         canvas.rect(MARGIN, y, WIDTH - 2.0 * MARGIN, height, "#fff", "stroke='#c9d0d8' stroke-dasharray='3 3'");
         let mut labels: Vec<(&str, String)> = Vec::new();
         let tasks: Vec<&str> = dedup(self.shared.iter().filter_map(|r| r.task.as_deref()));
+        // A task has here the colour of its first op above.
+        let of_task = |task: &str| kinds.iter().find(|kind| self.graph.ops[kind.op].task.name == task);
+        let color = |task: &str| of_task(task).map_or(MUTED, |kind| kind.color);
         let mut end = 0;
         for region in &self.shared {
             let (x, width) = (MARGIN + scale * region.offset as f64, scale * region.bytes as f64);
@@ -233,15 +241,14 @@ impl Plan {
                     // Scratch of several tasks lies in the same place, at different times: one lane for each.
                     let lane = tasks.iter().position(|t| t == task).unwrap_or(0);
                     let lanes = height / tasks.len().max(1) as f64;
-                    let color = SOFT[(lane + 1) % SOFT.len()];
                     let y = y + lanes * lane as f64;
-                    canvas.rect(x, y, width, lanes, color, "stroke='#fff' stroke-width='0.7'");
+                    canvas.rect(x, y, width, lanes, color(task), "stroke='#fff' stroke-width='0.7'");
                 }
             }
         }
-        for (lane, task) in tasks.iter().enumerate() {
+        for task in &tasks {
             let bytes = self.shared.iter().filter(|r| r.task.as_deref() == Some(task)).map(|r| r.bytes).sum();
-            labels.push((SOFT[(lane + 1) % SOFT.len()], format!("scratch of {task} {}", grouped(bytes))));
+            labels.push((color(task), format!("scratch of {task} {}", grouped(bytes))));
         }
         labels.push(("#fff", format!("free {}", grouped(all.saturating_sub(end)))));
         let (mut x, mut y) = (MARGIN, y + height + 24.0);
@@ -333,6 +340,9 @@ mod tests {
             assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
             assert!(!svg.contains("NaN") && !svg.contains("inf"));
             assert!(svg.contains("attention_partial"));
+            let (_, kinds) = plan.columns(&super::sections(plan));
+            let colors: std::collections::BTreeSet<_> = kinds.iter().map(|kind| kind.color).collect();
+            assert_eq!(colors.len(), kinds.len(), "two ops of one color");
             assert!(svg.len() < 400_000, "{} bytes", svg.len());
         }
     }

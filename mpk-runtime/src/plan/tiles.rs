@@ -222,8 +222,9 @@ fn signed(expr: &Expr, symbols: &[(&'static str, usize)]) -> Result<i64, &'stati
 
 /// An expression of a signature as a number, with an error that names the op.
 pub(super) fn number(node: &Node, what: &str, expr: &Expr, symbols: &[(&'static str, usize)]) -> Result<usize, PlanError> {
+    let shown = || format!("{what}, `{}` on one rank", expr.with(symbols));
     eval(expr, symbols)
-        .map_err(|why| size_error(node, what, why, "choose a rank count that divides what the op splits, or check the dimensions of the config and the signature of the task"))
+        .map_err(|why| size_error(node, &shown(), why, "choose a rank count that divides what the op splits, or check the dimensions of the config and the signature of the task"))
 }
 
 /// Rows and columns of a weight; one column for a vector. `None` if there are none, or too many.

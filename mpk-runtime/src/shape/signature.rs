@@ -19,6 +19,27 @@ pub enum Expr {
     DivCeil(&'static Expr, &'static Expr),
 }
 
+impl Expr {
+    /// The expression as it is written, with the values of the symbols that have one: `64 / 128`.
+    pub fn with(&self, symbols: &[(&'static str, usize)]) -> String {
+        let operand = |of: &Expr| match of {
+            Expr::Num(_) | Expr::Sym(_) | Expr::DivCeil(..) => of.with(symbols),
+            _ => format!("({})", of.with(symbols)),
+        };
+        match self {
+            Expr::Num(n) => n.to_string(),
+            Expr::Sym(name) => match symbols.iter().find(|(symbol, _)| symbol == name) {
+                Some((_, value)) => value.to_string(),
+                None => (*name).to_string(),
+            },
+            Expr::Add(a, b) => format!("{} + {}", a.with(symbols), b.with(symbols)),
+            Expr::Mul(a, b) => format!("{} * {}", operand(a), operand(b)),
+            Expr::Div(a, b) => format!("{} / {}", operand(a), operand(b)),
+            Expr::DivCeil(a, b) => format!("{}.div_ceil({})", operand(a), b.with(symbols)),
+        }
+    }
+}
+
 /// The element type of a port: fixed, or a variable that the first port with it binds.
 #[derive(Clone, Copy, Debug)]
 pub enum ElemSpec {

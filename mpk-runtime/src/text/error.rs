@@ -1,11 +1,12 @@
 //! What can go wrong between text and ids.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::load::LoadError;
 
 /// Why text could not be turned into ids, or ids into text.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TextError {
     /// The folder has no `tokenizer.json`.
@@ -68,6 +69,13 @@ pub enum TextError {
         /// What the tokenizers library said.
         reason: String,
     },
+}
+
+/// What `fn main() -> Result<(), TextError>` prints: the text for people.
+impl fmt::Debug for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 fn only(names: &[String]) -> String {

@@ -27,10 +27,12 @@ pub use device::resident;
 pub use slice::slice_keeps_head_and_tail;
 pub use violation::{Code, Violation};
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::graph::OpId;
-use crate::plan::{Plan, Tiles};
+use crate::plan::{Plan, Tiles, plural, size};
 use violation::Found;
 
 /// What was proven.
@@ -42,6 +44,14 @@ pub struct Proof {
     pub edges: usize,
     /// Bytes of outputs that are written exactly once a step, on all ranks.
     pub bytes: usize,
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Proof { tasks, edges, bytes } = *self;
+        let (tasks, edges) = (plural(tasks, "task"), plural(edges, "edge"));
+        write!(f, "{tasks}, {edges}, {} of outputs written exactly once a step", size(bytes))
+    }
 }
 
 /// Proves a plan.

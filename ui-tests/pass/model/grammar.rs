@@ -105,14 +105,17 @@ pub fn main() {
     assert_eq!((rows.shape(), rows.parts(), rows.sources()[0].shape.clone()), (vec![64, 64], vec![32, 32], vec![160, 64]));
     assert_eq!(weight(&graph, "h.2.type.a b.weight").sources()[1].names, ["h.2.type.c.weight"]);
     assert_eq!(weight(&graph, "h.2.loop.1.weight").shape(), [64, 64]);
-    assert_eq!(weight(&graph, "h.2.p.weight").sources()[0].names, ["h.2.p.weight", "h.2.q.weight"]);
+    assert_eq!(weight(&graph, "h.2.p.weight").sources()[0].names, ["h.2.p.weight"]);
     assert!(matches!(weight(&graph, "h.2.x.up.weight"), WeightExpr::Absorb(..)));
 
     // Stacks and their biases are split part by part, tied or not.
-    assert_eq!(weight(&graph, "s.a.weight").sources()[1].names, ["s.b.weight", "t.b.weight"]);
+    assert_eq!(weight(&graph, "s.a.weight").sources()[1].names, ["s.b.weight"]);
+    assert!(graph.ties.is_empty());
     assert_eq!(weight(&graph, "s.a.bias").parts(), [16, 16]);
     let tied = build(&Config { tie: true, bias: false, ..cfg.clone() }, 1).unwrap();
     assert_eq!(weight(&tied, "t.a.weight").parts(), [32, 32]);
+    let ties: Vec<_> = tied.ties.iter().map(|(copy, of)| (copy.names[0].as_str(), of.names[0].as_str())).collect();
+    assert!(ties.contains(&("s.b.weight", "t.b.weight")) && ties.contains(&("h.2.p.weight", "h.2.q.weight")), "{ties:?}");
     assert!(tied.weights.iter().all(|w| w.sources()[0].names[0] != "h.1.wide.bias"));
 
     let mut slice = Builder::new(Grammar::NAME, 1, Some(2..3), false);

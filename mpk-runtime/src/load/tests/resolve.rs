@@ -73,11 +73,11 @@ MPK-L0301: 5 tensors that the model names are missing or differ in DIR:
 one of these types
   lm_head.weight or model.embed.weight [5, 3]: model.embed.weight has shape [4, 3] in the checkpoint
   score.bias or q []: missing, and no name is near
-help: check that config.json belongs to these weights, and the names and shapes in the model
+help: check that config.json belongs to these weights, `tie_word_embeddings` too, and the names and shapes in the model
 MPK-L0302: 2 tensors of the checkpoint are used by nothing in the model, in DIR:
   model.layers.1.mlp.up_proj.weight BF16 [2, 3]
   visual.patch F32 [5]
-help: use each in the model, or name it there as known to be unneeded: extra \"NAME\";";
+help: check that config.json belongs to these weights; in a model of your own use each, or name it as unneeded: extra \"NAME\";";
     assert_eq!(resolve(&tensors, &wants, &[]).unwrap_err(), expected);
 }
 
@@ -91,9 +91,9 @@ fn one_wrong_name_in_all_layers_is_one_line() {
     let expected = "\
 MPK-L0301: 12 tensors that the model names are missing or differ in DIR:
   layers.{0-11}.qnorm.weight [2]: missing; the nearest name is layers.{0-11}.q_norm.weight [2]
-help: check that config.json belongs to these weights, and the names and shapes in the model
+help: check that config.json belongs to these weights, `tie_word_embeddings` too, and the names and shapes in the model
 MPK-L0302: 12 tensors of the checkpoint are used by nothing in the model, in DIR:
   layers.{0-11}.q_norm.weight BF16 [2]
-help: use each in the model, or name it there as known to be unneeded: extra \"NAME\";";
+help: check that config.json belongs to these weights; in a model of your own use each, or name it as unneeded: extra \"NAME\";";
     assert_eq!(resolve(&tensors, &wants, &[]).unwrap_err(), expected);
 }
