@@ -265,7 +265,7 @@ fn requests_that_make_no_sense() {
         (&["--top-p", "0.9"], &["--top-p"]),
         (&["--ranks", "0"], &["0 ranks"]),
         (&["--ranks", "3"], &["linear_v3", "3 ranks"]),
-        (&["--ranks", "4"], &["attention_partial", "`16 * (16 / 32)` on one rank", "rank count"]),
+        (&["--ranks", "4"], &["paged_attention", "no whole number on 4 ranks", "rank count"]),
         (&["--ranks", "18446744073709551615"], &["linear_v3", "ranks"]),
         (&["--threads", "0"], &["0 threads"]),
         (&["--backend", "tpu"], &["tpu"]),
@@ -283,7 +283,7 @@ fn plans_that_can_not_be_made() {
     let cases: &[(&[&str], &[&str])] = &[
         (&["--ranks", "3"], &["linear_v3", "3 ranks"]),
         // 8 key/value heads: 16 ranks would have half of one each.
-        (&["--ranks", "16"], &["attention_partial", "rank count"]),
+        (&["--ranks", "16"], &["paged_attention", "no whole number on 16 ranks", "rank count"]),
         (&["--ranks", "0"], &["0 ranks"]),
         (&["--workers", "0"], &["workers"]),
         (&["--workers", "100000"], &["workers"]),

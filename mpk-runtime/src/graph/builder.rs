@@ -421,8 +421,9 @@ impl Builder {
     fn new_tensor(&mut self, op: OpDef, writer: usize, edge: Edge) -> Result<TensorId, GraphError> {
         let ranks = self.graph.ranks;
         let bad = |what: &str| {
+            let ranks = if ranks == 1 { "1 rank".to_string() } else { format!("{ranks} ranks") };
             let message = format!(
-                "the {what} of its output are no whole number on {ranks} rank(s)\nhelp: choose a rank count that divides what it splits, or check the config"
+                "the {what} of its output are no whole number on {ranks}\nhelp: choose a rank count that divides what it splits, or check the config"
             );
             config_error(op.name, message)
         };
